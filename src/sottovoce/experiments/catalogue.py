@@ -10,7 +10,7 @@ from sottovoce.experiments.coverage.declared import distributions as studies_of_
 from sottovoce.experiments.coverage.declared import rounds as studies_of_rounds
 from sottovoce.experiments.coverage.declared import shares as studies_of_shares
 from sottovoce.experiments.coverage.declared import studies
-from sottovoce.experiments.distribution import compared, designs, frontier, reports, table_2, wave, wave_figures
+from sottovoce.experiments.distribution import compared, designs, frontier, heaped, reports, table_2, wave, wave_figures
 from sottovoce.experiments.distribution import decoders as distribution_decoders
 from sottovoce.experiments.experiment import Experiment
 from sottovoce.experiments.frequencies import decoders, sok
@@ -29,6 +29,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *survey.EXPERIMENTS,
     wave.EXPERIMENT,
     distribution_decoders.EXPERIMENT,
+    heaped.EXPERIMENT,
     frontier.EXPERIMENT,
     reports.EXPERIMENT,
     words.EXPERIMENT,

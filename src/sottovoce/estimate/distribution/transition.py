@@ -108,6 +108,18 @@ class WaveTransition(Transition):
         )
         return out
 
+    def rounded_points(self, places: Floats) -> Floats:
+        """The law of an answer at each place, in buckets, one column each: it is rounded to either side of the grid."""
+        steps = self.buckets * self.per_bucket
+        at = np.clip(places * self.per_bucket, 0, steps)
+        before = np.minimum(at.astype(np.int64), steps - 1)
+        ends = []
+        for point in (before, before + 1):
+            inside = (np.arange(self.outputs)[:, None] - self.stride * point) % self.outputs < self.width
+            ends.append(np.where(inside, self.high, self.low))
+        after = at - before
+        return np.asarray(ends[0] * (1 - after) + ends[1] * after)
+
 
 @compiled
 def _forward(shares, per_bucket, rounded, circular, stride, width, low, high, out):
@@ -254,6 +266,11 @@ class BucketMixture(Mixture):
 
     def adjoint(self, rows: Floats) -> Floats:
         return self.transition.backward(rows)
+
+    def points(self, places: Floats) -> Floats:
+        if isinstance(self.transition, WaveTransition) and self.transition.rounded:
+            return self.transition.rounded_points(places)
+        return super().points(places)
 
 
 def transition_of(channel: Channel, buckets: int) -> Transition:

@@ -49,6 +49,13 @@ class Mixture(ABC):
     def adjoint(self, rows: Floats) -> Floats:
         """L' r, one number per code."""
 
+    def points(self, places: Floats) -> Floats:
+        """The likelihoods of an answer at each place, one column each: code v is all places from v to v + 1."""
+        codes, index = np.unique(np.clip(places, 0, self.codes - 1).astype(np.int64), return_inverse=True)
+        units = np.zeros((len(codes), self.codes))
+        units[np.arange(len(codes)), codes] = 1
+        return np.column_stack([self.apply(one) for one in units])[:, index]
+
     def value(self, shares: Floats) -> float:
         """The log-likelihood per report, up to a constant."""
         return self._value(self.apply(shares))
@@ -78,6 +85,9 @@ class Product(Mixture):
 
     def apply(self, shares: Floats) -> Floats:
         return np.concatenate([part.apply(shares) for part in self.parts])
+
+    def points(self, places: Floats) -> Floats:
+        return np.concatenate([part.points(places) for part in self.parts])
 
     def adjoint(self, rows: Floats) -> Floats:
         pieces = zip(self.parts, np.split(rows, self.ends), strict=True)

@@ -137,7 +137,8 @@ def text(rows: Sequence[PageRow]) -> str:
     """What the choices are, and their means."""
     lines = "\n".join(f"- {line}" for line in summary(rows))
     return (
-        f"The half called `report` again, {rows[0]['runs']} other runs. Three choices know the truth: the one prior"
+        f"The half called `report` again, {rows[0]['runs']} other runs; explanations are those of the walks alone,"
+        " without the hypotheses about heaps. Three choices know the truth: the one prior"
         " that is best on a data set, over all runs; in each run the explanation that came out closest; and the closest"
         " weighted mean of explanations. The last two also know the noise of the run, so that no rule reaches them."
         " `expected` is the distance that the weighted priors expect of `bayes` given the same counts: no rule expects"

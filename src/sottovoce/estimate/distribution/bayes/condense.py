@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,13 @@ class Condensed(NamedTuple):
     counts: Floats
     first: NDArray[np.int64]
     sizes: Floats  # the width of each part, in the units of the buckets
+    groups: NDArray[np.int64] | None = None  # the first row of the mixture in each row
+    seen: NDArray[np.bool_] | slice = slice(None)  # groups with reports
+
+    def read(self, rows: Floats) -> Floats:
+        """Likelihoods of other answers, one row for each row of the mixture, put together alike."""
+        together = rows if self.groups is None else np.add.reduceat(rows, self.groups, axis=0)
+        return np.ascontiguousarray(together[self.seen])
 
     def spread(self, shares: Floats, widths: Floats) -> Floats:
         """The shares of all buckets: that of a part is spread evenly over it."""
@@ -46,26 +54,25 @@ def condensed(mixture: Mixture, widths: Floats) -> Condensed:
         law[:, part] = mixture.apply(even)
     counts = np.asarray(mixture.counts, np.float64)
     # Reports of several mechanisms: the rows of each are put together on their own.
-    cuts = mixture.ends if isinstance(mixture, Product) else np.zeros(0, np.int64)
-    merged = [_merged(*own) for own in zip(np.split(law, cuts), np.split(counts, cuts), strict=True)]
-    law, counts = (np.concatenate(pieces) for pieces in zip(*merged, strict=True))
-    seen = counts > 0
-    return Condensed(np.ascontiguousarray(law[seen]), counts[seen], first, sizes)
+    cuts = [0, *(mixture.ends if isinstance(mixture, Product) else ()), rows]
+    groups = np.concatenate([start + _groups(law[start:end]) for start, end in pairwise(cuts)])
+    counts = np.add.reduceat(counts, groups)
+    given = Condensed(law, counts[counts > 0], first, sizes, groups, counts > 0)
+    return given._replace(law=given.read(law))
 
 
-def _merged(law: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Neighbouring outputs together, where that loses little; only if the rows are all probabilities of a report."""
-    if not np.allclose(law.sum(axis=0), 1):
-        return law, counts
+def _groups(law: Floats) -> NDArray[np.int64]:
+    """The first of each group of outputs. Neighbours are put together where that loses little, and only if the rows are
+    all probabilities of a report.
+    """
     whole = _information(law)
-    group = len(law) // law.shape[1]
+    group = len(law) // law.shape[1] if np.allclose(law.sum(axis=0), 1) else 1
     while group > 1:
         starts = np.arange(0, len(law), group)
-        fewer = np.add.reduceat(law, starts, axis=0)
-        if whole - _information(fewer) <= LOSS * whole:
-            return fewer, np.add.reduceat(counts, starts)
+        if whole - _information(np.add.reduceat(law, starts, axis=0)) <= LOSS * whole:
+            return starts
         group //= 2
-    return law, counts
+    return np.arange(len(law))
 
 
 def _information(law: Floats) -> float:

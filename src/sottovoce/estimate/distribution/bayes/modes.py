@@ -8,8 +8,8 @@ were tried and were no better (docs/distribution-decoders.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy  # loads its parts at their first use
@@ -31,7 +31,10 @@ _LEAST = 1e-6  # share of an average part, as a starting point
 
 
 class Mode(NamedTuple):
-    """The mode of a posterior; `evidence` is -inf if it was not found."""
+    """The mode of a posterior; `evidence` is -inf if it was not found.
+
+    `shares` are those of the parts, which are spread evenly; `points` are shares of buckets that lie at points.
+    """
 
     family: Walk
     size: float
@@ -39,13 +42,22 @@ class Mode(NamedTuple):
     shares: Floats
     evidence: float
     steps: int
+    points: Floats | float = 0.0
 
 
 class Smooth(NamedTuple):
-    """The shares of the parts, and how many steps were taken; None if no mode was found."""
+    """The shares of the parts, None if no mode was found; how many steps were taken; the shares at points."""
 
     shares: Floats | None
     steps: int
+    points: Floats | float = 0.0
+
+
+class Hypothesis(Protocol):
+    """Explanations of another kind, which are searched for after those of the walks."""
+
+    def explanations(self, found: Sequence[Mode]) -> Iterator[Mode]:
+        """The modes, given those that were found so far."""
 
 
 class At(NamedTuple):
@@ -75,6 +87,10 @@ class Posterior:
         vectors = basis.vectors[:, : len(deviations)]
         return vectors * deviations, vectors.T @ walk / deviations
 
+    def walk(self, directions: Floats, place: Floats) -> Floats:
+        """The walk at a place, from which other searches may start."""
+        return np.asarray(directions @ place)
+
     def mode(self, family: Walk, size: float, start: Floats, floor: float) -> Mode:
         """The mode near a starting walk; given up where the evidence would be far below `floor`."""
         directions, place = self.along(family, size, start)
@@ -85,7 +101,7 @@ class Posterior:
             gain = float(gradient @ step)
             evidence = here.value - float(np.log(np.diag(factor)).sum()) - family.penalty
             if gain < NEAR:
-                return Mode(family, size, directions @ place, here.shares, evidence, steps)
+                return Mode(family, size, self.walk(directions, place), here.shares, evidence, steps)
             if not evidence + 2 * gain > floor:  # a bowl would gain half of `gain`
                 break
             length = 1.0
@@ -97,7 +113,7 @@ class Posterior:
             else:
                 break
             place, here = place + length * step, there
-        return Mode(family, size, directions @ place, here.shares, -np.inf, steps)
+        return Mode(family, size, self.walk(directions, place), here.shares, -np.inf, steps)
 
     def at(self, family: Walk, directions: Floats, place: Floats) -> At:
         """The log-posterior at a place, and the shares and reports that it stands for."""
@@ -131,13 +147,23 @@ class Posterior:
         return np.asarray(shares / shares.sum())
 
 
-def smooth(given: Condensed, circular: bool, families: Sequence[Walk]) -> Smooth:
+def smooth(given: Condensed, circular: bool, families: Sequence[Walk], hypotheses: Iterable[Hypothesis] = ()) -> Smooth:
     """The averaged shares."""
     found = explanations(given, circular, families)
+    if not np.isfinite(max(mode.evidence for mode in found)):
+        return Smooth(None, sum(mode.steps for mode in found))
+    for hypothesis in hypotheses:
+        found += hypothesis.explanations(found)
+    return averaged(found)
+
+
+def averaged(found: Sequence[Mode]) -> Smooth:
+    """The mean of all modes, weighted by the evidence."""
     steps, weights = sum(mode.steps for mode in found), weighted(found)
     if weights is None:
         return Smooth(None, steps)
-    return Smooth(np.asarray(weights @ np.array([mode.shares for mode in found])), steps)
+    points = sum(weight * mode.points for weight, mode in zip(weights, found, strict=True))
+    return Smooth(np.asarray(weights @ np.array([mode.shares for mode in found])), steps, points)
 
 
 def weighted(found: Sequence[Mode]) -> Floats | None:
@@ -158,15 +184,15 @@ def explanations(given: Condensed, circular: bool, families: Sequence[Walk]) -> 
         logs = np.log(np.maximum(shares, _LEAST / len(shares))) - posterior.logs
         start = family.straightened(logs)
         best = max((mode.evidence for mode in found), default=-np.inf)
-        found += _modes(posterior, family, start, best)
+        found += by_size(posterior, family, start, best)
         top = max(found, key=lambda mode: mode.evidence)
         if np.isfinite(top.evidence):
             shares = top.shares
     return found
 
 
-def _modes(posterior: Posterior, family: Walk, start: Floats, best: float) -> Iterator[Mode]:
-    """The modes of a family, from the middle size up and down until the evidence has fallen twice or is far too low."""
+def by_size(posterior: Posterior, family: Walk, start: Floats, best: float, most_falls: int = 2) -> Iterator[Mode]:
+    """The modes of a family, from the middle size up and down: until the evidence fell so often, or is far too low."""
     first = posterior.mode(family, SIZES[MIDDLE], start, best - FAR)
     yield first
     best = max(best, first.evidence)
@@ -177,6 +203,6 @@ def _modes(posterior: Posterior, family: Walk, start: Floats, best: float) -> It
             yield mode
             best = max(best, mode.evidence)
             falls = 0 if mode.evidence > last.evidence else falls + 1
-            if falls == 2 or mode.evidence < best - FAR:
+            if falls == most_falls or mode.evidence < best - FAR:
                 break
             last = mode
