@@ -215,7 +215,7 @@ class Evidence(ABC):
     @property
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all tallies have the same values, where they are kept apart."""
-        raise ParameterError("Heterogeneity compares tallies: combine them by sv.combine([...]), and ask that estimate.")
+        raise ParameterError("Heterogeneity compares tallies: combine them by sv.combine([...]) and ask that estimate.")
 
     # --- questions ---------------------------------------------------------------------------------
     @property

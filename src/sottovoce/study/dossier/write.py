@@ -157,6 +157,7 @@ def _nist(plan: StudyPlan, audited: list[Audited]) -> str:
     waves = int(study.facts.lifetime // study.epsilon)
     gain = shuffled(study.epsilon, participants=min(one.participants for one in plan.questions), delta=DELTA)
     exact = sum(one.certificate.exact for one in audited)
+    memos = any(one.certificate.claimed_forever is not None for one in audited)
     rows = [
         ("Unit of privacy", f"one {study.unit}, one participation; {waves} participations within the lifetime budget"),
         ("Trust model", "local: devices add the noise, and nobody else needs to be trusted with answers"),
@@ -175,7 +176,8 @@ def _nist(plan: StudyPlan, audited: list[Audited]) -> str:
         ("Randomness", "the operating system's generator; exact given uniform words"),
         (
             "Not protected",
-            "that a device took part, if the network shows it, and facts about a crowd that hold for its members",
+            "that a device took part, if the network shows it, and facts about a crowd that hold for its members"
+            + (", and when an answer changed that a device keeps a memo of" if memos else ""),
         ),
         (
             "Amplification",
