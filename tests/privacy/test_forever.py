@@ -66,10 +66,9 @@ def test_both_budgets_are_certified(name: str) -> None:
     assert (certificate.ratio, certificate.ratio_forever) == (mechanism.ratio, mechanism.ratio_forever)
     assert certificate.claimed_forever == mechanism.claimed_forever
     assert certificate.epsilon < certificate.epsilon_forever == mechanism.epsilon_forever
-    assert (
-        f", all reports of an unchanged answer {certificate.epsilon_forever:.9g} of {certificate.claimed_forever} claimed"
-        in str(certificate)
-    )
+    together = f"{certificate.epsilon_forever:.9g} of {certificate.claimed_forever} claimed"
+    assert f", all reports of an unchanged answer {together}" in str(certificate)
+    assert "no loss over sequences of answers is certified" in certificate.explain()
 
 
 def test_the_toys_have_the_two_budgets_of_erratum_12() -> None:

@@ -1,13 +1,13 @@
 """What reports from memos lose over sequences of answers: exactly on small cases, and a bound for all.
 
-A device draws one memo for each value that it is asked about, and keeps it. All reports of an *unchanged* value together
-lose at most `epsilon_forever`. Where answers change, reports also tell when they changed: the answers 0, 0 are reported
-from one memo, the answers 0, 1 from two. Without fresh noise on top of the memo that loss is infinite. With fresh noise it
-grows with every wave, and k waves may lose more than k times `epsilon`.
+A device draws one memo for each value that it is asked about, and keeps it. All reports of an *unchanged* value
+together lose at most `epsilon_forever`. Where answers change, reports also tell when they changed: the answers 0, 0 are
+reported from one memo, the answers 0, 1 from two. Without fresh noise on top of the memo that loss is infinite. With
+fresh noise it grows with every wave, and k waves may lose more than k times `epsilon`.
 
-What holds for every two sequences: given all memos, reports are independent, and each loses at most what its fresh stage
-loses (`fresh_loss`). What holds for sequences that change at the same times, m different values in all: m times
-`epsilon_forever`. No account is a bound for sequences that change at other times.
+What holds for every two sequences: given all memos, reports are independent, and each loses at most what its fresh
+stage loses (`fresh_loss`). What holds for sequences of m different values that change at the same times: together m
+times `epsilon_forever`. No account of values is a bound for sequences that change at other times.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class StudyAccount:
 
     @property
     def sequences(self) -> dict[str, Decimal | None]:
-        """By arm with a memo: the most that its reports lose over all sequences of answers; None if nothing bounds it."""
+        """By arm with a memo: the most that its reports lose over all sequences of answers; None without a bound."""
         each = {arm.name: fresh_loss(arm.mechanism) for arm in self._memos}
         return {name: None if one is None else self.taken * one for name, one in each.items()}
 

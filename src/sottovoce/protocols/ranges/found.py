@@ -185,7 +185,7 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
 
 
 def found_partly(domain: Integers | Interval, tallies: Sequence[Tally]) -> Estimates:
-    """The mean where nobody was asked about a part beyond the range: everyone there may lie at the end of the domain."""
+    """The mean where nobody was asked about a part beyond the range: all there may lie at the end of the domain."""
     number, *others = tallies
     range_: Any = number.mechanism.domain
     clamped = number.mechanism.estimate(number)
