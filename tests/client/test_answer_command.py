@@ -20,7 +20,7 @@ def test_the_command_keeps_a_memo(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert main([str(spec), "--value", value, "--memo", str(path), "--lifetime-limit", "5"]) == 0
     out, err = capsys.readouterr()
     assert [len(line) for line in out.split()] == [34, 34]
-    assert "for ever 2.19722 for each value" in err
+    assert "2.19722 for all reports of one unchanged value" in err
     assert Memo(path).spent(mechanism) == Spent(2, 2)
     with pytest.raises(sv.PrivacyError, match="give the client a file"):
         main([str(spec), "--value", "1"])

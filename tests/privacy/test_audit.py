@@ -218,7 +218,7 @@ def test_the_memo_is_audited_as_well() -> None:
     certificate = timed(mechanism)
     assert certificate.ok, certificate
     assert (certificate.ratio_forever, certificate.claimed_forever) == (9, Decimal("2.2"))
-    assert "for ever 2.19722458 of 2.2 claimed" in str(certificate)
+    assert "all reports of an unchanged answer 2.19722458 of 2.2 claimed" in str(certificate)
     assert certificate.epsilon == pytest.approx(2 * math.log(5 / 3), abs=1e-9)
     assert mechanism.epsilon_forever == pytest.approx(math.log(9), abs=1e-9)
 

@@ -66,7 +66,9 @@ def test_both_budgets_are_certified(name: str) -> None:
     assert (certificate.ratio, certificate.ratio_forever) == (mechanism.ratio, mechanism.ratio_forever)
     assert certificate.claimed_forever == mechanism.claimed_forever
     assert certificate.epsilon < certificate.epsilon_forever == mechanism.epsilon_forever
-    assert f", for ever {certificate.epsilon_forever:.9g} of {certificate.claimed_forever} claimed" in str(certificate)
+    together = f"{certificate.epsilon_forever:.9g} of {certificate.claimed_forever} claimed"
+    assert f", all reports of an unchanged answer {together}" in str(certificate)
+    assert "no loss over sequences of answers is certified" in certificate.explain()
 
 
 def test_the_toys_have_the_two_budgets_of_erratum_12() -> None:
@@ -78,14 +80,16 @@ def test_the_toys_have_the_two_budgets_of_erratum_12() -> None:
 def test_without_a_memo_a_certificate_has_one_budget() -> None:
     certificate = audit(sv.mechanism("grr", sv.Integers(0, 3), epsilon=1))
     assert certificate.ratio_forever is None and certificate.epsilon_forever == math.inf
-    assert "for ever" not in str(certificate)
+    assert "unchanged" not in str(certificate)
 
 
 def test_a_claim_for_ever_that_is_too_small_is_found() -> None:
     mechanism = copy.copy(unary(2))
     object.__setattr__(mechanism, "claimed_forever", Decimal("2.1"))
     certificate = audit(mechanism)
-    assert certificate.problems == ("The exact epsilon for ever is 2.19722458, more than the 2.1 claimed.",)
+    assert certificate.problems == (
+        "The exact epsilon of all reports of an unchanged value is 2.19722458, more than the 2.1 claimed.",
+    )
 
 
 @pytest.mark.slow

@@ -78,8 +78,8 @@ class Client:
             return
         if not within(forever, self._forever_limit):
             raise PrivacyError(
-                f"All reports of a value have epsilon {self.mechanism.epsilon_forever:.6g} together, more than the"
-                " limit of this device."
+                f"All reports of an unchanged value have epsilon {self.mechanism.epsilon_forever:.6g} together, more"
+                " than the limit of this device."
             )
         if self.memo is None:
             raise PrivacyError("This mechanism keeps a memo of each value: give the client a file for it, memo=path.")

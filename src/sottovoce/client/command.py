@@ -65,7 +65,7 @@ def _answer_mechanism(options: Namespace, content: bytes) -> int:
     print(client.report_text(text).hex())
     found, forever = f"epsilon {client.mechanism.epsilon:.6g}", client.mechanism.epsilon_forever
     if client.mechanism.claimed_forever is not None:
-        found += f", for ever {forever:.6g} for each value"
+        found += f", {forever:.6g} for all reports of one unchanged value"
     print(f"{found}, computed from the channel", file=sys.stderr)
     return 0
 

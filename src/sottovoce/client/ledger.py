@@ -1,7 +1,8 @@
 """The account of a device: what it lost, in which study and to whom.
 
 The device computes each loss from the channel. The account is part of the transaction that writes the report, so no
-report leaves without its charge. A value that is kept as a memo is charged once, with the loss of all its reports.
+report leaves without its charge. A value that is kept as a memo is charged once, with the loss of all its reports. The
+sum bounds what reports tell about the values, not about when a value changed: no account bounds that for memos.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Mechanism:
         guarantee: "pure" by default.
         unused: why less is lost than claimed, for a mechanism that cannot use all of its budget.
         claimed_forever: the budget of all reports of one unchanged value together, where a device keeps a memo;
-            `epsilon_forever` is computed. Each further value spends it again.
+            `epsilon_forever` is computed. Each further value spends it again. It is no bound where values change.
     """
 
     name: str
@@ -94,14 +94,14 @@ class Mechanism:
         forever = self.ratio_forever
         if forever is None:
             if self.claimed_forever is not None:
-                raise SpecError("A mechanism without a memo claims no epsilon for ever: each report spends again.")
+                raise SpecError("A mechanism without a memo claims no epsilon_forever: each report spends again.")
             return
         if self.claimed_forever is None:
-            raise SpecError("A mechanism with a memo claims an epsilon for ever: of all reports of one value together.")
+            raise SpecError("A mechanism with a memo claims an epsilon_forever: of all reports of one unchanged value.")
         object.__setattr__(self, "claimed_forever", check_epsilon(self.name, self.claimed_forever))
         if not within(forever, self.claimed_forever):
             raise PrivacyError(
-                f"This {self.name} channel has epsilon {self.epsilon_forever:.6g} for ever, more than the"
+                f"This {self.name} channel has epsilon_forever {self.epsilon_forever:.6g}, more than the"
                 f" {self.claimed_forever} it claims."
             )
 
@@ -134,7 +134,10 @@ class Mechanism:
 
     @cached_property
     def epsilon_forever(self) -> float:
-        """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
+        """The privacy loss of any number of reports of one *unchanged* value; infinite without a memo.
+
+        It is no bound where answers change: reports also tell when they did (`privacy.accounting.sequences`).
+        """
         return float("inf") if self.ratio_forever is None else float_up(loss(self.ratio_forever))
 
     @cached_property

@@ -91,8 +91,7 @@ def _together(
 def heterogeneity(data: Sequence[Any]) -> float:
     """A p-value of the hypothesis that all of these tallies or reports have the same values."""
     each = [unbiased(one.mechanism, one).evidence for one in data]
-    values, variances = ([one.values() for one in each], [one.variances("population") for one in each])
-    return p_value(np.stack(values), np.stack(variances))
+    return p_value(np.stack([e.values() for e in each]), np.stack([e.variances("population") for e in each]))
 
 
 def _merged(data: Sequence[Any]) -> list[tuple[Mechanism, Any]]:

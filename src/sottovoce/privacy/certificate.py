@@ -13,6 +13,7 @@ from sottovoce.privacy.problems import remedy
 from sottovoce.privacy.worst import WorstCase
 
 IDEALISED = "idealised: closed-form density ratio, not exact"
+CHANGES = "Where answers change, reports also tell when they did: no loss over sequences of answers is certified."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,10 @@ class Certificate:
 
     @property
     def epsilon_forever(self) -> float:
-        """The privacy loss of any number of reports of one unchanged value; infinite without a memo."""
+        """The privacy loss of any number of reports of one *unchanged* value; infinite without a memo.
+
+        It is no bound where answers change: reports also tell when they did.
+        """
         return float("inf") if self.ratio_forever is None else float_up(loss(self.ratio_forever))
 
     def __str__(self) -> str:
@@ -71,7 +75,9 @@ class Certificate:
         if self.delta is not None:
             found = f"epsilon {self.claimed} with delta {float(self.delta):.9g}"
         if self.claimed_forever is not None:
-            found += f", for ever {self.epsilon_forever:.9g} of {self.claimed_forever} claimed"
+            found += (
+                f", all reports of an unchanged answer {self.epsilon_forever:.9g} of {self.claimed_forever} claimed"
+            )
         return found
 
     def explain(self) -> str:
@@ -80,6 +86,7 @@ class Certificate:
         lines = [f"{self.name}: {self._found()}, {self.how}; {verdict}."]
         lines += [" ".join(filter(None, (problem, remedy(problem)))) for problem in self.problems]
         lines += [str(self.worst)] if self.worst is not None else []
+        lines += [CHANGES] if self.claimed_forever is not None else []
         return "\n".join([*lines, *([self.waste] if self.waste else [])])
 
     def _worst_case(self) -> list[str]:
@@ -104,7 +111,7 @@ class Certificate:
             ("fingerprint", self.fingerprint[:12]),
         ]
         if self.claimed_forever is not None:
-            facts.insert(2, ("for ever", f"{self.epsilon_forever:.9g} of {self.claimed_forever} claimed"))
+            facts.insert(2, ("unchanged answer", f"{self.epsilon_forever:.9g} of {self.claimed_forever} claimed"))
         if self.delta is not None:
             facts.insert(2, ("delta", f"{float(self.delta):.9g}"))
         return card(f"Certificate of {self.name}", facts, notes=self.explain().split("\n")[1:])

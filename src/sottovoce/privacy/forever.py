@@ -22,9 +22,9 @@ MAX_ENUMERATED = 16  # cohorts whose memos are enumerated: all of a small instan
 JOINT_RUNS = 1 << 12  # of the device, for two reports of one code
 JOINT_COHORTS = 2
 
-WRONG_MEMO = "The closed form of the ratio for ever differs from the enumerated memo."
+WRONG_MEMO = "The closed form of the memo's ratio differs from the enumerated memo."
 WRONG_COHORT = "A device does not draw its cohort uniformly."
-EXCESS_FOREVER = "The exact epsilon for ever is"  # how the sentence begins
+EXCESS_FOREVER = "The exact epsilon of all reports of an unchanged value is"  # how the sentence begins
 MORE_TOGETHER = "Two reports of an unchanged value lose more together than its memo does: something is drawn again."
 
 
@@ -43,7 +43,7 @@ def cohort_of(channel: Channel, words: Words) -> int:
 
 
 def memo_problems(device: Mechanism, codes: list[Any], ids: Sequence[Words], problems: list[str]) -> Iterator[str]:
-    """Whether the memo has the claimed ratio for ever, and bounds the loss of two reports together.
+    """Whether the memo has the claimed ratio, and bounds the loss of two reports together.
 
     The ratio is compared in each cohort, since the cohort of a report is public. Over all codes and cohorts it must be
     that of the closed form, otherwise at most as large.

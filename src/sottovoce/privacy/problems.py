@@ -56,7 +56,7 @@ REMEDIES = {
     NOT_REFUSED: _DOMAIN,
     REPORTED: _DOMAIN,
     NO_CODE: "Give each value of the domain a code below `inputs`, and refuse all others.",
-    EXCESS_FOREVER: "Move the probabilities of the memo together, or claim the larger epsilon for ever.",
+    EXCESS_FOREVER: "Move the probabilities of the memo together, or claim the larger epsilon_forever.",
     EXCESS: _LARGER_CLAIM,
     IDEAL_EXCESS: _LARGER_CLAIM,
     EXCESS_DELTA: "Add noise, or claim the larger delta.",

@@ -8,6 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.privacy.accounting.sequences import fresh_loss
 from sottovoce.privacy.accounting.study import StudyAccount
 
 pytestmark = pytest.mark.slow
@@ -36,19 +37,29 @@ def test_the_device_stops_at_the_lifetime_budget():
     assert "Of 9 waves it takes part in 4" in account.text()
 
 
-def test_memoised_answers_lose_for_ever_only_once_for_each_value():
+def test_reports_from_memos_are_counted_once_for_each_different_answer_and_no_sequence_is_claimed():
     memo = sv.mechanism("basic-rappor", SMOKER.domain, epsilon="0.9", epsilon_forever=2)
     manifest = the_manifest(memo, lifetime=20, unit="event")
     once = StudyAccount.of(manifest, waves=10)
     assert once.total.epsilon == 10  # by the question without a memo
-    assert "rank is memoised: all reports of an unchanged answer together lose at most epsilon 2" in once.text()
-    entries = {entry.name: entry for entry in once.account.entries}
-    assert entries["rank, memoised"].answers == 1
-    twice = {entry.name: entry for entry in StudyAccount.of(manifest, waves=10, values=2).account.entries}
-    assert twice["rank, memoised"].answers == 2
-    many = {entry.name: entry for entry in StudyAccount.of(manifest, waves=2, values=2).account.entries}
-    assert many["rank"].answers == 2  # two fresh reports lose less than two memos
-    assert "rank is memoised" in manifest.text()
+    assert "rank keeps a memo: all reports of an unchanged answer together lose at most epsilon 2." in once.text()
+    for waves, values, name, answers in (
+        (10, 1, "rank, memo", 1),
+        (10, 2, "rank, memo", 2),
+        (2, 2, "rank, memo", 2),  # two reports of 0.9: but reports of different memos do not add up like fresh ones
+        (2, 9, "rank, memo", 2),
+        (1, 1, "rank", 1),
+    ):
+        found = StudyAccount.of(manifest, waves=waves, values=values)
+        entries = {entry.name: entry for entry in found.account.entries}
+        assert entries[name].answers == answers
+        assert ("if an observer knows when" in found.text()) == (waves > 1)
+        assert found.advanced == found.total  # composition with a delta is for fresh reports
+    assert "it does not bound what they tell about when an answer changed" in manifest.text()
+    bound = 10 * fresh_loss(memo)
+    assert once.sequences == {"rank": bound} and once.to_dict()["sequences"] == {"rank": pytest.approx(float(bound))}
+    assert f"Over all sequences of answers 10 reports lose at most epsilon {bound:.4g}." in once.text()
+    assert StudyAccount.of(the_manifest(), waves=2).sequences == {}
 
 
 def test_a_crowd_is_labelled():

@@ -41,7 +41,8 @@ class Explained:
         facts = self.manifest.facts
         yield from self.manifest.text().splitlines()
         yield from self.account.text().splitlines()
-        total = explain(facts.epsilon, answers=self.account.taken)
+        # Reports from memos are not fresh answers: their losses do not add up to that of a sequence.
+        total = explain(facts.epsilon, answers=1 if self.account.sequences else self.account.taken)
         yield from total.text().splitlines()
         for name, found in self.told.items():
             yield f"{name}, by its actual channel: {found.text()}"
@@ -72,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("file", help="a study file (TOML) or a manifest (JSON)")
     parser.add_argument("--participants", type=int, help="of one wave")
     parser.add_argument("--waves", type=int, default=1, help="of which a device answers as many as the study allows")
-    parser.add_argument("--values", type=int, default=1, help="different answers to a memoised question")
+    parser.add_argument("--values", type=int, default=1, help="different answers to a question with a memo")
     parser.add_argument("--also", action="append", default=[], help="the epsilon of another study; may be repeated")
     parser.add_argument("--delta", type=float, default=DELTA, help="what advanced composition and shuffling may spend")
     parser.add_argument(

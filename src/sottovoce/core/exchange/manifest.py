@@ -318,12 +318,7 @@ class Manifest:
             f" mechanisms of this round {worst:.6g}.",
             f"{self.participation_text()} Budgets of several studies add up.",
         ]
-        lines += [
-            f"{arm.name} is memoised: all reports of an unchanged answer together lose at most epsilon"
-            f" {decimal_text(arm.mechanism.claimed_forever)}, and each further answer as much again."
-            for arm in self.stage.arms
-            if arm.mechanism.claimed_forever is not None
-        ]
+        lines += [memo_text(arm) for arm in self.stage.arms if arm.mechanism.claimed_forever is not None]
         lines.append(
             "No gain by a crowd is claimed. Behind a shuffler that another operator runs, or where nobody can tell who"
             " takes part, the loss is smaller: `sottovoce explain` computes it."
@@ -344,6 +339,16 @@ class Manifest:
             ("id", f"{ID_BYTES} random bytes, drawn for this report only"),
             ("payload", f"the answer after noise, {size} bytes"),
         ]
+
+
+def memo_text(arm: Arm) -> str:
+    """What holds of reports from memos, and what does not."""
+    forever = decimal_text(arm.mechanism.claimed_forever or Decimal(0))
+    return (
+        f"{arm.name} keeps a memo: all reports of an unchanged answer together lose at most epsilon {forever}. Each"
+        " different answer is charged as much again. That bounds what reports tell about these answers; it does not"
+        " bound what they tell about when an answer changed."
+    )
 
 
 def question_of(arm: str) -> str:

@@ -122,5 +122,5 @@ def mechanism_html(mechanism: Mechanism) -> str:
     ]
     if own.claimed_forever is not None:
         ever = f"{own.epsilon_forever:.6g} ({decimal_text(own.claimed_forever)} claimed), for one unchanged answer"
-        facts.insert(3, ("epsilon for ever", ever))
+        facts.insert(3, ("all reports", ever))
     return card(f"Mechanism {own.name}", facts, notes=[own.unused and f"Budget is left unused: {own.unused}"])

@@ -37,7 +37,7 @@ EPSILONS = (0.5, 1.0, 2.0, 4.0)
 FORMS = {  # of columns of the published tables
     "epsilon": "g",
     "true epsilon": ".6g",
-    "epsilon for ever": ".6g",
+    "epsilon, unchanged": ".6g",
     "changed": ".4f",
     "error": ".3g",
     "measured": ".3g",
@@ -119,7 +119,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     return [
         {
             "true epsilon": mechanism.epsilon,
-            "epsilon for ever": None if math.isinf(forever) else forever,
+            "epsilon, unchanged": None if math.isinf(forever) else forever,
             "randomness": "public" if channel.publics else "local",
             "changed": _distortion(mechanism),
             "bytes": codec.payload_bytes(channel),
@@ -244,7 +244,7 @@ EXPERIMENTS = (
         2,
         TABLE_2,
         "RAPPOR and its variants, 64 categories",
-        ("kind", "true epsilon", "epsilon for ever", "bytes", "error", "measured"),
+        ("kind", "true epsilon", "epsilon, unchanged", "bytes", "error", "measured"),
     ),
     _table(3, TABLE_3, "Mechanisms by their encoding, 64 categories", ("kind", "bytes", "error", "measured")),
     _table(

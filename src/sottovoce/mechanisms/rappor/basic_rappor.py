@@ -1,4 +1,4 @@
-"""Basic RAPPOR: one bit per category, randomized once for ever and again in each report."""
+"""Basic RAPPOR: one bit per category, randomized once for each value and again in each report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def build(domain: Domain, *, epsilon: Any, epsilon_forever: Any = None) -> Mecha
         that mask with p if it is set there, else with q. Together p* = (1 - f/2) p + (f/2) q for the true code
         and q* = (f/2) p + (1 - f/2) q for others.
     Privacy: p* (1-q*) / (q* (1-p*)) = e**epsilon for one report, ((1 - f/2) / (f/2))**2 = e**epsilon_forever for all
-        reports of one value; the latter is 2 epsilon unless it is given. Each further value spends it again.
+        reports of one unchanged value; the latter is 2 epsilon unless it is given. Each further value spends it again,
+        and reports also tell when a value changed.
     Estimator: (count / n - q*) / (p* - q*).
     Cost: k bits, and a file on the device. p* = 1/2 as in OUE if e**(epsilon_forever/2) > (e**epsilon + 1) / 2.
     Reference: Erlingsson, Pihur, Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response",

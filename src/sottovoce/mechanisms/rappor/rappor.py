@@ -1,4 +1,4 @@
-"""RAPPOR: Bloom filters in cohorts, randomized once for ever and again in each report."""
+"""RAPPOR: Bloom filters in cohorts, randomized once for each value and again in each report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def build(
         in which a bit is right with 1 - f/2; each report sets a bit of that mask with p if it is set there, else
         with q. Together p* = (1 - f/2) p + (f/2) q for the bits of the value and q* = (f/2) p + (1 - f/2) q for others.
     Privacy: h ln(p* (1-q*) / (q* (1-p*))) = epsilon for one report, 2 h ln((1 - f/2) / (f/2)) = epsilon_forever for all
-        reports of one value; the latter is 2 epsilon unless it is given. Each further value spends it again.
+        reports of one unchanged value; the latter is 2 epsilon unless it is given. Each further value spends it again,
+        and reports also tell when a value changed.
     Estimator: the bits that a value sets in each cohort, less 1/g of all bits of the block, over
         h (1 - 1/g) (p* - q*) n.
     Cost: h g bits beside the id, and a file on the device. Closed domains have up to 1,024 codes, whose cohorts are

@@ -19,8 +19,8 @@ class Entry:
 
     Attributes:
         name: of the question, with its study and wave.
-        loss: of one answer; of a memoised question that for ever.
-        answers: how often it is answered afresh: waves, or distinct values of a memoised question.
+        loss: of one answer; where a device keeps a memo, of all reports of one unchanged answer.
+        answers: how often it is answered afresh: waves, or different answers where a device keeps a memo of each.
         apart: entries with the same text here are of people who are never the same, such as the arms of a round.
     """
 

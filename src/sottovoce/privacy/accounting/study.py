@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import float_up
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.manifest import Manifest, memo_text
 from sottovoce.core.language.plural import plural
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
+from sottovoce.core.round import Arm
 from sottovoce.privacy.accounting.account import Account, Entry
 from sottovoce.privacy.accounting.composition import Loss
 from sottovoce.privacy.accounting.sampling import sampled
+from sottovoce.privacy.accounting.sequences import fresh_loss
 from sottovoce.privacy.accounting.shuffling import Amplified, fewest_of, shuffled
 
 OWNER = "the account of a study"
@@ -86,8 +89,10 @@ class StudyAccount:
         found = []
         for arm in self.manifest.stage.arms:
             once, forever = arm.mechanism.claimed, arm.mechanism.claimed_forever
-            if forever is not None and self.values * forever < self.taken * once:
-                found.append(Entry.of(f"{arm.name}, memoised", forever, answers=self.values, apart="arm"))
+            if forever is not None and self.taken > 1:
+                # Losses of single reports do not add up: they share a memo. Each different answer has one of its own.
+                answers = min(self.values, self.taken)
+                found.append(Entry.of(f"{arm.name}, memo", forever, answers=answers, apart="arm"))
             else:
                 found.append(Entry.of(arm.name, once, answers=self.taken, apart="arm"))
         others = [Entry.of(f"another study, {place}", one) for place, one in enumerate(self.also, 1)]
@@ -100,10 +105,23 @@ class StudyAccount:
 
     @property
     def advanced(self) -> Loss:
-        """The same if delta may be spent; of arms, that of the largest budget."""
+        """The same if delta may be spent; of arms, that of the largest budget. Reports from memos are not fresh."""
+        if self._memos and self.taken > 1:
+            return self.total
         entries = [Entry.of("this study", self.once, answers=self.taken)]
         entries += [Entry.of(f"another study, {place}", one) for place, one in enumerate(self.also, 1)]
         return min(Account.of(entries).total(Decimal(repr(self.delta))), self.total, key=lambda one: one.epsilon)
+
+    @property
+    def _memos(self) -> list[Arm]:
+        """The arms whose mechanisms keep a memo."""
+        return [arm for arm in self.manifest.stage.arms if arm.mechanism.claimed_forever is not None]
+
+    @property
+    def sequences(self) -> dict[str, Decimal | None]:
+        """By arm with a memo: the most that its reports lose over all sequences of answers; None without a bound."""
+        each = {arm.name: fresh_loss(arm.mechanism) for arm in self._memos}
+        return {name: None if one is None else self.taken * one for name, one in each.items()}
 
     # --- what a crowd hides ----------------------------------------------------------------------
     @property
@@ -142,7 +160,7 @@ class StudyAccount:
             f"One participation loses at most epsilon {decimal_text(self.once)}: each {facts.unit} gives the report of"
             " one question, and reports of different people do not add up.",
             f"Over {plural(self.taken, 'wave')} of this study{beside} a {loser} loses at most {self.total}:"
-            " budgets add up.",
+            f" budgets add up{self._as_far_as}.",
         ]
         if self.advanced.epsilon < self.total.epsilon:
             lines.append(f"If a small delta may be spent, together at most {self.advanced}.")
@@ -150,12 +168,7 @@ class StudyAccount:
             self.manifest.participation_text()
             + (f" Of {self.waves} waves it takes part in {self.taken}." if self.waves > self.taken else "")
         )
-        lines += [
-            f"{arm.name} is memoised: all reports of an unchanged answer together lose at most epsilon"
-            f" {decimal_text(arm.mechanism.claimed_forever)}, and each further answer as much again."
-            for arm in self.manifest.stage.arms
-            if arm.mechanism.claimed_forever is not None
-        ]
+        lines += [f"{memo_text(arm)} {self._sequence_text(arm)}" for arm in self._memos]
         if (found := self.amplified) is not None:
             batch = self.manifest.facts.collection.batch
             mixed = "with all of them in one batch" if batch is None else f"in batches of {batch:,}"
@@ -169,6 +182,21 @@ class StudyAccount:
                 f" {self.hidden:.4g}. Who invites people can tell."
             )
         return "\n".join(lines)
+
+    @property
+    def _as_far_as(self) -> str:
+        """What the sum leaves out where reports come from memos."""
+        if not self._memos or self.taken == 1:
+            return ""
+        return f", if an observer knows when {plural(min(self.values, self.taken), 'answer')} changed"
+
+    def _sequence_text(self, arm: Arm) -> str:
+        found = self.sequences[arm.name]
+        reports = plural(self.taken, "report")
+        if found is None:
+            return f"Over all sequences of answers the loss of {reports} has no bound."
+        verb = "loses" if self.taken == 1 else "lose"
+        return f"Over all sequences of answers {reports} {verb} at most epsilon {found:.4g}."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -186,6 +214,7 @@ class StudyAccount:
                 for arm in self.manifest.stage.arms
                 if arm.mechanism.claimed_forever is not None
             },
+            "sequences": {name: None if most is None else float_up(most) for name, most in self.sequences.items()},
             "shuffled": None if found is None else {"epsilon": found.epsilon, "delta": found.delta},
             "sampled": self.hidden,
         }

@@ -24,9 +24,9 @@ class ThresholdMeanEvidence(Evidence):
     """The mean between the least and the largest number that all shares at or above thresholds allow.
 
     The mean is the integral of the share at or above t, which falls in t. Its interval has exact limits of all shares
-    at once (Clopper and Pearson, Bonferroni over `most` thresholds), each lowered or raised to the limits of its
-    neighbours, and nothing is assumed between two thresholds or beyond the last. The value assumes that either side of
-    the centre falls like a Weibull law, and is moved into the 95 % interval. It has no standard error.
+    at once (Clopper and Pearson, Bonferroni over `most` thresholds). Each limit also holds for the neighbours that are
+    smaller or larger, and nothing is assumed between two thresholds or beyond the last. The value assumes that either
+    side of the centre falls like a Weibull law, and is moved into the 95 % interval. It has no standard error.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("exact",)

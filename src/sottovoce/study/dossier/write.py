@@ -149,6 +149,7 @@ def _nist(plan: StudyPlan, audited: list[Audited], account: StudyAccount) -> str
     study, gain = plan.study, account.amplified
     assert gain is not None  # the account knows how many take part
     exact = sum(one.certificate.exact for one in audited)
+    memos = any(one.certificate.claimed_forever is not None for one in audited)
     rows = [
         ("Unit of privacy", f"one {study.unit}, one participation. {account.manifest.participation_text()}"),
         ("Trust model", "local: devices add the noise, and nobody else needs to be trusted with answers"),
@@ -167,7 +168,8 @@ def _nist(plan: StudyPlan, audited: list[Audited], account: StudyAccount) -> str
         ("Randomness", "the operating system's generator; exact given uniform words"),
         (
             "Not protected",
-            "that a device took part, if the network shows it, and facts about a crowd that hold for its members",
+            "that a device took part, if the network shows it, and facts about a crowd that hold for its members"
+            + (", and when an answer changed that a device keeps a memo of" if memos else ""),
         ),
         (
             "Amplification",

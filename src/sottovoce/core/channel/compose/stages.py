@@ -306,8 +306,8 @@ class Then(_Composed, Numeric, Extremal, Divergent):
 class Chain(_Composed, Memoised, Supporting, Masked):
     """A memoised first stage, drawn once per value, and a fresh second stage for each report.
 
-    `ratio` is that of one report. Any number of reports of one value are functions of the memo and fresh coins, so
-    together they lose at most what the first stage loses.
+    `ratio` is that of one report. Any number of reports of one unchanged value are functions of the memo and fresh
+    coins, so together they lose at most what the first stage loses. Reports of values that change also tell when.
     """
 
     kind: ClassVar[str] = "chain"
