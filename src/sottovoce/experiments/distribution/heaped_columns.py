@@ -22,7 +22,7 @@ NEEDS = (ADULT.file, TAXI.file, PATIENTS.file, FLIGHTS.file)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class HeapedColumn:
     """Answers in their own unit; the range is what a planner would choose, and answers outside move to its ends."""
 
     half: str
@@ -109,35 +109,35 @@ def _confidence(rng: np.random.Generator, n: int) -> Floats:
 
 
 COLUMNS = (
-    Column("choice", "age, years", 0, 100, 1, Stored(ADULT.file, "age")),
-    Column("choice", "schooling, level", 0, 20, 1, Stored(ADULT.file, "education_num")),
-    Column("choice", "capital loss, dollars", 0, 5000, None, Stored(ADULT.file, "capital_loss")),
-    Column("choice", "taxi fare, dollars", 0, 100, None, Stored(TAXI.file, "fare_usd")),
-    Column("choice", "taxi trip, seconds", 0, 7200, None, Stored(TAXI.file, "duration_s")),
-    Column("choice", "medications", 0, 100, 1, Stored(PATIENTS.file, "num_medications")),
-    Column("choice", "diagnoses", 0, 20, 1, Stored(PATIENTS.file, "number_diagnoses")),
-    Column("choice", "departure delay, minutes", -60, 240, 1, Stored(FLIGHTS.file, "dep_delay_min")),
-    Column("choice", "arrival delay, minutes", -100, 300, 1, Stored(FLIGHTS.file, "arr_delay_min")),
-    Column("choice", "rents, rounded to 50", 0, 5000, 50, _rents),
-    Column("choice", "weights, digit preference", 0, 200, 1, _weights),
-    Column("choice", "sleep, half at 8 hours", 0, 24, None, _sleep),
-    Column("choice", "agreement, both ends", 0, 100, None, _agreement),
-    Column("report", "working hours", 0, 100, 1, Stored(ADULT.file, "hours_per_week")),
-    Column("report", "capital gain, dollars", 0, 100_000, None, Stored(ADULT.file, "capital_gain")),
-    Column("report", "census weight", 0, 1_500_000, None, Stored(ADULT.file, "fnlwgt")),
-    Column("report", "taxi tip, dollars", 0, 20, None, Stored(TAXI.file, "tip_usd")),
-    Column("report", "taxi trip, miles", 0, 25, None, Stored(TAXI.file, "distance_miles")),
-    Column("report", "laboratory tests", 0, 150, 1, Stored(PATIENTS.file, "num_lab_procedures")),
-    Column("report", "days in hospital", 0, 20, 1, Stored(PATIENTS.file, "days_in_hospital")),
-    Column("report", "time in the air, minutes", 0, 700, 1, Stored(FLIGHTS.file, "air_time_min")),
-    Column("report", "flight, miles", 0, 5000, None, Stored(FLIGHTS.file, "distance_miles")),
-    Column("report", "departure, minute of the day", 0, 1440, 1, Stored(FLIGHTS.file, "sched_dep_min")),
-    Column("report", "commutes, rounded to 5", 0, 240, 5, _commutes),
-    Column("report", "blood pressure, rounded to 10", 0, 300, 10, _pressures),
-    Column("report", "incomes, rounded to 100", 0, 10_000, 100, _incomes),
-    Column("report", "loans, multiples of 100, 500, 1000", 0, 50_000, 100, _loans),
-    Column("report", "ages, digit preference", 0, 100, 1, _preferred),
-    Column("report", "contracts, half at 40 hours", 0, 100, None, _contracts),
-    Column("report", "confidence, both ends", 0, 10, None, _confidence),
+    HeapedColumn("choice", "age, years", 0, 100, 1, Stored(ADULT.file, "age")),
+    HeapedColumn("choice", "schooling, level", 0, 20, 1, Stored(ADULT.file, "education_num")),
+    HeapedColumn("choice", "capital loss, dollars", 0, 5000, None, Stored(ADULT.file, "capital_loss")),
+    HeapedColumn("choice", "taxi fare, dollars", 0, 100, None, Stored(TAXI.file, "fare_usd")),
+    HeapedColumn("choice", "taxi trip, seconds", 0, 7200, None, Stored(TAXI.file, "duration_s")),
+    HeapedColumn("choice", "medications", 0, 100, 1, Stored(PATIENTS.file, "num_medications")),
+    HeapedColumn("choice", "diagnoses", 0, 20, 1, Stored(PATIENTS.file, "number_diagnoses")),
+    HeapedColumn("choice", "departure delay, minutes", -60, 240, 1, Stored(FLIGHTS.file, "dep_delay_min")),
+    HeapedColumn("choice", "arrival delay, minutes", -100, 300, 1, Stored(FLIGHTS.file, "arr_delay_min")),
+    HeapedColumn("choice", "rents, rounded to 50", 0, 5000, 50, _rents),
+    HeapedColumn("choice", "weights, digit preference", 0, 200, 1, _weights),
+    HeapedColumn("choice", "sleep, half at 8 hours", 0, 24, None, _sleep),
+    HeapedColumn("choice", "agreement, both ends", 0, 100, None, _agreement),
+    HeapedColumn("report", "working hours", 0, 100, 1, Stored(ADULT.file, "hours_per_week")),
+    HeapedColumn("report", "capital gain, dollars", 0, 100_000, None, Stored(ADULT.file, "capital_gain")),
+    HeapedColumn("report", "census weight", 0, 1_500_000, None, Stored(ADULT.file, "fnlwgt")),
+    HeapedColumn("report", "taxi tip, dollars", 0, 20, None, Stored(TAXI.file, "tip_usd")),
+    HeapedColumn("report", "taxi trip, miles", 0, 25, None, Stored(TAXI.file, "distance_miles")),
+    HeapedColumn("report", "laboratory tests", 0, 150, 1, Stored(PATIENTS.file, "num_lab_procedures")),
+    HeapedColumn("report", "days in hospital", 0, 20, 1, Stored(PATIENTS.file, "days_in_hospital")),
+    HeapedColumn("report", "time in the air, minutes", 0, 700, 1, Stored(FLIGHTS.file, "air_time_min")),
+    HeapedColumn("report", "flight, miles", 0, 5000, None, Stored(FLIGHTS.file, "distance_miles")),
+    HeapedColumn("report", "departure, minute of the day", 0, 1440, 1, Stored(FLIGHTS.file, "sched_dep_min")),
+    HeapedColumn("report", "commutes, rounded to 5", 0, 240, 5, _commutes),
+    HeapedColumn("report", "blood pressure, rounded to 10", 0, 300, 10, _pressures),
+    HeapedColumn("report", "incomes, rounded to 100", 0, 10_000, 100, _incomes),
+    HeapedColumn("report", "loans, multiples of 100, 500, 1000", 0, 50_000, 100, _loans),
+    HeapedColumn("report", "ages, digit preference", 0, 100, 1, _preferred),
+    HeapedColumn("report", "contracts, half at 40 hours", 0, 100, None, _contracts),
+    HeapedColumn("report", "confidence, both ends", 0, 10, None, _confidence),
 )
 BY_NAME = {column.name: column for column in COLUMNS}

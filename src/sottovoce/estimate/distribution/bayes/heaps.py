@@ -89,7 +89,7 @@ class HeapPosterior(Posterior):
     def placed(self, mode: Mode) -> Mode:
         """The shares of the parts apart from those at points."""
         parts = len(mode.shares) - len(self.heap.points)
-        points = np.bincount(self.heap.points, mode.shares[parts:], len(self.widths))
+        points = np.bincount(self.heap.points, mode.shares[parts:], len(self.widths)).astype(np.float64)
         shares = mode.shares[:parts] if parts else np.zeros(len(self.given.sizes))
         return mode._replace(shares=shares, points=points)
 
@@ -142,7 +142,9 @@ def round_steps(low: float, high: float, most: float, unit: float = 0.0) -> Iter
     """
     width = high - low
     first = math.floor(math.log10(width)) + 1
-    steps = {lead * 10.0**power: rounder for power in range(first, first - 5, -1) for lead, rounder in _LEADS}
+    steps: dict[float, tuple[int, ...]] = {
+        lead * 10.0**power: rounder for power in range(first, first - 5, -1) for lead, rounder in _LEADS
+    }
     if width in _DAYS:
         chain = [width / 24 / parts for parts in _PARTS_OF_HOUR]
         steps |= {step: tuple(round(more / step) for more in chain[place + 1 :]) for place, step in enumerate(chain)}
