@@ -90,6 +90,15 @@ class RowCounts:
         # Linear in the count, so without bias: own (1 - own) at a rate of `own`, other (1 - other) at `other`.
         return np.asarray(self.own * self.other * totals + (1 - self.own - self.other) * self.counts)
 
+    @property
+    def mean_noise(self) -> float:
+        """What `mean_square` of the centred counts is on average where all shares are tiny."""
+        if self.signed:
+            return float(self.noise.sum()) / self.length
+        # Which row a report is in is chance too; where reports set one position only, the noise has that in it.
+        chance = 0.0 if self.exclusive else float(self.totals.sum()) * self.slope**2 * self.norm
+        return (float(self.noise.sum()) * (1 - 1 / self.length) + chance) / self.length
+
     # --- columns ------------------------------------------------------------------------------------
     def some(self, rows: NDArray[Any]) -> RowCounts:
         """Some of the rows."""
@@ -144,6 +153,13 @@ class RowCounts:
         """Each centred column times a table."""
         found = self.gathered(table, codes)
         return found if self.signed else found - table.sum() / self.length
+
+    def mean_square(self, table: Floats) -> float:
+        """The mean square of the product of a table with the column of a code that is drawn at random."""
+        if not self.signed:
+            table = table.reshape(len(table), self.blocks, self.length)
+            table = table - table.mean(axis=2, keepdims=True)
+        return float((table**2).sum()) / self.length
 
     def gram(self, codes: Ints) -> Floats:
         """Centred columns times each other, in units of the squared length of one of them."""

@@ -3,8 +3,8 @@
 The count of a position, less what it is on average over all values, has a mean that is linear in the shares, with known
 coefficients. Where the public functions are balanced, the columns of this design are orthogonal, and the fit of one
 value does not depend on which others are listed. Hashed functions, fewer than values, are not balanced: there the
-listed values are fitted together. Values that are not listed add nothing on average over the functions; standard errors
-count them as if they were one value.
+listed values are fitted together. Values that are not listed add nothing on average over the functions; how much they
+scatter is read from what the fit leaves.
 """
 
 from __future__ import annotations
@@ -140,10 +140,7 @@ class RowsEvidence(SharesEvidence):
 
     @property
     def _unbalanced(self) -> float:
-        """What values that are not fitted add through functions that are not balanced, on average over the functions.
-
-        Those that are not listed might all be one value, for which this is largest.
-        """
+        """What values that are not fitted add through functions that are not balanced, on average over the functions."""
         if self.balanced:
             return 0.0
         return self._powers[0] * self.rows.collisions / len(self.rows.totals)
@@ -152,20 +149,33 @@ class RowsEvidence(SharesEvidence):
     def _powers(self) -> tuple[float, float, float]:
         """Sums of the squares, third and fourth powers of the shares that are not fitted, without those of noise.
 
-        Where all values of a domain are listed, none is missing, however much their sum is off.
+        Of shares whose squares alone are known, higher powers are largest where they are one share.
         """
-        missing = 0.0 if self.counted.codes is None else min(1.0, max(0.0, 1 - float(self._values.sum())))
-        found = [missing**power for power in (2, 3, 4)]
-        if not self.together:
-            share, each = self._values, self.rows.collisions / len(self.rows.totals)
-            # What values bring in is in the squares of all of them too: each square is counted 1 + k * each times.
-            second = max(0.0, float((share**2 - self._noise).sum()) - len(share) * found[0] * each)
-            found[0] += second / (1 + len(share) * each)
-            noise = self._noise + found[0] * each
-            found[1] += float((share * (share**2 - 3 * noise)).sum())
-            found[2] += float((share**4 - 6 * share**2 * noise + 3 * noise**2).sum())
-        second, third, fourth = (min(1.0, max(0.0, one)) for one in found)
-        return second, third, fourth
+        second = self._unfitted_squares
+        if self.together:
+            return second, second**1.5, second**2
+        share = self._values
+        noise = self._noise + second * self.rows.collisions / len(self.rows.totals)
+        rest = min(second, max(0.0, second - float((share**2 - noise).sum())))
+        third = rest**1.5 + float((share * (share**2 - 3 * noise)).sum())
+        fourth = rest**2 + float((share**4 - 6 * share**2 * noise + 3 * noise**2).sum())
+        return second, min(1.0, max(0.0, third)), min(1.0, max(0.0, fourth))
+
+    @property
+    def _unfitted_squares(self) -> float:
+        """The sum of the squared shares that are not fitted: what random codes read of the residuals, beyond noise.
+
+        The fit takes one part in `rank` out of the residuals for each value. Where all values of a domain are fitted,
+        none is left.
+        """
+        rows, left, kept = self.rows, self.rows.centred, 1.0
+        if self.together:
+            if self.counted.codes is None:
+                return 0.0
+            step = self.n * rows.slope / len(rows.totals)
+            left, kept = left - step * rows.mixed(self.codes, self._values), 1 - len(self.codes) / rows.rank
+        beyond = rows.mean_square(left) / kept - rows.mean_noise
+        return min(1.0, max(0.0, beyond / self._scale**2 * len(rows.totals) / rows.collisions))
 
     def covariance(self, target: str) -> Floats:
         if len(self.codes) > MAX_TOGETHER:
