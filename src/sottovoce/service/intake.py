@@ -20,7 +20,7 @@ from sottovoce.core.exchange.manifest import ID_BYTES
 from sottovoce.core.exchange.wire import TOKEN_BYTES, Batch
 from sottovoce.service.course import Course
 from sottovoce.service.invitations import token_hash
-from sottovoce.service.lanes import Lane, digests_of
+from sottovoce.service.lanes import Lane
 from sottovoce.service.stores.base import OPEN, Known, Transaction, first_bytes_of
 
 # Codes of single reports
@@ -115,20 +115,18 @@ def take(work: Transaction, course: Course, group: Sequence[Submission], today: 
 
 
 def _late(work: Transaction, course: Course, one: Submission, code: str) -> None:
-    """A batch that is not counted now: what of it was counted before is a duplicate, or a conflict."""
+    """A batch that is not counted now: what of it was counted before is a duplicate."""
     ids = _split(one.batch.ids, ID_BYTES)
     known = work.known(course.number, ids) if code in _LATE or code == FAILED else {}
     whole = code not in (TOO_OLD, IN_FUTURE)
     if (whole and not known) or (code == FAILED and len(known) < len(ids)):
         one.problem = code
         return
-    for index, (report, digest) in enumerate(zip(ids, digests_of(one.batch), strict=True)):
-        if report not in known:
-            one.failed.append((index, _LATE[code]))
-        elif known[report] in (None, digest):
+    for index, report in enumerate(ids):
+        if report in known:
             one.duplicates += 1
         else:
-            one.failed.append((index, CONFLICT))
+            one.failed.append((index, _LATE[code]))
 
 
 def _read(lane: Lane, own: Sequence[Submission]) -> _Column:
@@ -209,7 +207,8 @@ def _settle(column: _Column, known: Known, refused: dict[bytes, str]) -> NDArray
         elif not assigned[place]:
             one.failed.append((index, WRONG_ARM))
         elif report in known:
-            if known[report] in (None, digest):
+            before = known[report]
+            if before is None or before == digest:
                 one.duplicates += 1
             else:
                 one.failed.append((index, CONFLICT))

@@ -12,7 +12,6 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-HEAD_BYTES = 1 << 16  # of a request line with its headers, and of trailers
 HEADER_SECONDS = 30.0  # a connection that sent no whole request head by then is closed
 IDLE_SECONDS = 75
 BACKLOG = 4096
@@ -20,44 +19,21 @@ FILES = 65_536
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """Closes connections on which no request arrives, so that idle senders do not pile up, and those with long heads.
-
-    The parser keeps the header that it reads, and says nothing before its end. So bytes are counted as they come, from
-    the last event that shows progress on.
-    """
+    """Closes connections on which no request arrives, so that idle senders do not pile up."""
 
     _head: asyncio.TimerHandle | None = None
-    _bytes = 0  # since the last event
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.client = None  # nobody needs to know who sends
         self._head = self.loop.call_later(HEADER_SECONDS, self._give_up)
 
-    def data_received(self, data: bytes) -> None:
-        self._bytes += len(data)
-        super().data_received(data)
-        if self._bytes > HEAD_BYTES:
-            self._give_up()
-
     def on_message_begin(self) -> None:
-        self._bytes = 0
         super().on_message_begin()
         if self._head is None:  # a later request of the same connection: its head may be as slow
             self._head = self.loop.call_later(HEADER_SECONDS, self._give_up)
 
-    def on_body(self, body: bytes) -> None:
-        self._bytes = 0
-        super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        self._bytes = 0
-        super().on_message_complete()
-
     def on_headers_complete(self) -> None:
-        self._bytes = 0
-        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
-            raise ValueError("The head of a request is too long.")  # the parser refuses the request
         if self._head is not None:
             self._head.cancel()
             self._head = None
