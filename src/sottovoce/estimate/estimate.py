@@ -251,10 +251,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         p_value: float = late.load("estimate.combine:heterogeneity")(self.combined)
         return p_value
 
-    def __sub__(self, other: object) -> NoReturn:
-        if isinstance(other, Estimate):
-            raise ParameterError(NO_DIFFERENCE)
-        return NotImplemented  # type: ignore[return-value]
+    def __sub__(self, other: Estimate) -> NoReturn:
+        raise ParameterError(NO_DIFFERENCE)
 
     # --- other values, other questions -------------------------------------------------------------
     def decoded(self, decoder: str | Decoder) -> Estimate:

@@ -171,8 +171,8 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
     clipping = SignedSumEvidence(parts, (-1,) * len(parts), constant, (-apart, apart), "clamped minus mean", _CLIPPING)
     whole = (clamped.evidence, *parts)
     corrected = SignedSumEvidence(whole, (1,) * len(whole), -constant, (least, most), "mean", _CORRECTED)
-    ends = {"below": means.get("below"), "above": means.get("above")}
-    cautious = CautiousMeanEvidence((clamped.evidence,), (1,), 0.0, (least, most), "mean", _MEAN, **ends)
+    ends = means.get("below"), means.get("above")
+    cautious = CautiousMeanEvidence((clamped.evidence,), (1,), 0.0, (least, most), "mean", _MEAN, *ends)
     about = Mean(domain)
     used = [tally for tally in tallies if isinstance(tally.mechanism.domain, Clamp)]
     return {
