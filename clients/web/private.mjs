@@ -3,17 +3,17 @@
  * specifications, of what is stored and sent, and of what other pages call are not listed. The first ones get the shortest.
  */
 const NAMES = `
-  words rounding mechanisms bottom accepts stages ratioForever scale encode own tries cohort ratio inputs top
-  codesAreIndices payloadBits sparse rememberCode sample parts publics compare times check rewind sideBySide
-  payloadFrom options begin reasonsFit change remove seen weighed within armOf member coordinates extra power take
-  guardedRatio places minus numbers choice closed supports place ratioByEntry cohorts magnitudes given mappedIn
-  cumulative refusal position below drawn pass flip seeds seek written others dropped flips columns chosenArm further
-  allowed reachesEveryOutput numbered encoded claimed checkOnce ownWords digitsOf law raw idle point sealing word draw
-  attempt mask current until sender filler rest likelihood seed said spaces near step reached laws memo extremes vary
-  span store payloadBytes ratioBefore either digest sealedFor deliver later over pick checkedRatio epochDays shown
-  maps known when optedOutBefore cells publicWords contains typed mapped claimedForever timer fine half evenRatio
-  reportsBefore exactLimit decided acceptsAny joined spare entry equals wait sums tails branch rises roundings leaves
-  draft wide allowedEver starts extras kept source follow far plus spans
+  words rounding mechanisms bottom accepts stages ratioForever far encode own payloadBits cohort ratio inputs top
+  codesAreIndices sideBySide sparse tries sample parts publics options times check rewind reasonsFit weighed compare
+  begin rememberCode change remove seen payloadFrom within power member coordinates extra half take guardedRatio
+  places minus numbers pass closed supports place ratioByEntry cohorts magnitudes given mappedIn cumulative refusal
+  position vary drawn reachesEveryOutput idle law seek below ownWords seeds flips plus chosenArm further allowed
+  dropped flip encoded claimed checkOnce others digitsOf current raw numbered point sealing word draw attempt mask
+  choice until span sealedFor rest likelihood seed said spaces near step reached laws memo extremes written sender
+  store contains evenRatio cells payloadBytes digest claimedForever later over pick known epochDays shown maps
+  exactLimit columns optedOutBefore ratioBefore publicWords mapped typed follow deliver timer fine either filler
+  reportsBefore armOf decided acceptsAny extras scale entry equals wait sums tails branch rises roundings leaves draft
+  wide allowedEver starts joined kept source when spare checkedRatio spans
 `;
 const names = NAMES.trim().split(/\s+/);
 // Letters that are no members themselves. Two begin with a capital, so that none is `at`, `id` or `of`.
