@@ -5,8 +5,8 @@ every outcome of its coins, and the laws of the whole message, id and payload, a
 law of a memo is enumerated as well, and that of two reports together (`sottovoce.privacy.forever`). A large alphabet is
 certified by the closed form of its channel, after that closed form has been proven equal to an enumeration of small
 instances of the same nodes. Either way the instance itself is checked as well: some codes with few outcomes are
-enumerated, and seeded messages must have the id they were given, be readable, support codes and set bits as often as the
-closed form says, and be no likelier under one code than the ratio allows.
+enumerated, and seeded messages must have the id they were given, be readable, support codes and set bits as often as
+the closed form says, and be no likelier under one code than the ratio allows.
 """
 
 from __future__ import annotations
