@@ -14,7 +14,7 @@ from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.declared import HIDDEN_PART
-from sottovoce.privacy.drawn import ALPHA, _divergence, _report_problems, _support_problems
+from sottovoce.privacy.drawn import ALPHA, LARGER_RATIO, _divergence, _report_problems, _support_problems
 from sottovoce.privacy.problems import UNPROVEN, WRONG_LAW, WRONG_RATIO
 
 LARGE = 100  # codes: 100 x 100 outcomes are too many to enumerate, 100 of one code are not
@@ -59,8 +59,8 @@ class MiddleOff(Subset):
     [
         (Subset, ()),
         (RatioTooLarge, ()),
-        (RatioTooSmall, (WRONG_RATIO,)),
-        (LikelihoodOff, (WRONG_LAW,)),
+        (RatioTooSmall, (WRONG_RATIO, LARGER_RATIO)),
+        (LikelihoodOff, (WRONG_LAW, LARGER_RATIO)),
         (MiddleOff, (WRONG_LAW,)),
     ],
 )

@@ -147,7 +147,7 @@ def watch_messages(device: Mechanism, codes: list[Any], others: list[Any], probl
     draws = max(FEW_DRAWS, min(DRAWS, DRAWN_WORDS // (channel.words + 2 * device.cohorts)))
     plan = [(code, number) for code in codes for number in range(draws)]
     plan += [(others[number % len(others)], number) for number in range(draws) if others]
-    drawn = []
+    drawn: list[Drawn] = []
     for code, number in plan:
         found = _message(device, code, number, number < min(REPEATED, draws // 8), problems)
         if found is None:
@@ -268,7 +268,7 @@ def _report_problems(channel: Channel, reported: Mapping[tuple[Any, int], int], 
 
 def _divergence(share: Any, expected: Any) -> Any:
     """The relative entropy of two coins; infinite if the second rules out what the first showed."""
-    total = np.float64(0)
+    total: Any = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         for p, q in ((share, expected), (np.subtract(1, share), np.subtract(1, expected))):
             total = total + np.where(np.greater(p, 0), p * np.log(np.divide(p, np.maximum(q, 0))), 0)
