@@ -140,7 +140,7 @@ class RowsEvidence(SharesEvidence):
 
     @property
     def _unbalanced(self) -> float:
-        """What values that are not fitted add through functions that are not balanced, on average over the functions."""
+        """What unfitted values add through functions that are not balanced, on average over the functions."""
         if self.balanced:
             return 0.0
         return self._powers[0] * self.rows.collisions / len(self.rows.totals)
