@@ -1,1 +1,1 @@
-import{_ as a,a as s,ja as o,ka as e,la as t,ma as n,na as r,oa as i,pa as m}from"./sottovoce-2EYUE5JT.js";export{t as Manifest,o as Mechanism,e as Question,s as SottovoceError,a as Study,i as mechanism,m as open,r as seeded,n as version};
+import{_ as a,a as s,ja as o,ka as e,la as t,ma as n,na as r,oa as i,pa as m}from"./sottovoce-QAUAUAYP.js";export{t as Manifest,o as Mechanism,e as Question,s as SottovoceError,a as Study,i as mechanism,m as open,r as seeded,n as version};
