@@ -1,4 +1,4 @@
-"""Answers that are round numbers, and lie on the edges of buckets: noise-free tallies, where the truth must be inside."""
+"""Answers that are round numbers and lie on the edges of buckets: without noise, the truth must be inside."""
 
 from __future__ import annotations
 
