@@ -201,6 +201,6 @@ define(DOMAINS, "categories", Categories, {
   values: listOf((value) => (typeof value === "string" ? value : end(value))),
 });
 define(DOMAINS, "integers", Integers, { low: end, high: end });
-define(DOMAINS, "interval", Interval, { low: decimal, high: decimal, step: decimal });
+define(DOMAINS, "interval", Interval, { low: decimal, high: decimal, "step": decimal }); // in quotes it keeps its name (private.mjs)
 define(DOMAINS, "circle", Circle, { period: decimal });
 define(DOMAINS, "pair", Pair, { group: domainFrom, value: domainFrom });

@@ -90,7 +90,8 @@ class Buckets:
     def touched(self, low: Any, high: Any) -> Floats:
         """One for each bucket that may hold an answer between two values, both included, else zero."""
         first, last = self.edges[0] if low is None else self._before(low), self._after(high)
-        left, right = self.edges[1:] > first + self._tiny, self.edges[:-1] <= last + self._tiny
+        more = self._tiny if self.step is None else -self._tiny  # on a continuum a bucket holds its lower edge
+        left, right = self.edges[1:] > first + self._tiny, self.edges[:-1] <= last + more
         found = left & right if first <= last else left | right
         at_end = np.abs(self.edges[-1] - np.array([first, last])) <= self._tiny
         if self.circular:
