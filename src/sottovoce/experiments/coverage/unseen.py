@@ -119,15 +119,24 @@ def circular_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Covera
         counts = rng.multinomial(n, shares)
         answers = np.repeat((np.arange(BUCKETS) + 0.5) / BUCKETS * 24, counts)
         found = method.estimate(method.tally(method.privatize(answers, seed=int(rng.integers(1 << 62))))).mean()
-        known = counts / n if point["target"] == "sample" else shares
+        known = counts / n if point["whose"] == "sample" else shares
         turns = 2 * math.pi * (np.arange(BUCKETS) + 0.5) / BUCKETS
         truth = math.atan2(float(known @ np.sin(turns)), float(known @ np.cos(turns))) / (2 * math.pi) * 24
-        (low,), (high,) = found.quiet_ci(LEVEL, target=point["target"])
+        (low,), (high,) = found.quiet_ci(LEVEL, target=point["whose"])
         held += (truth - low) % 24 <= high - low
         whole += high - low >= 24 * (1 - _NEAR)
         widths.append(high - low)
     numbers = {"whole": whole / runs, "width": float(np.median(widths))}
-    return [Coverage(of="circular mean", method="default", coverage=held / runs, runs=runs, numbers=numbers)]
+    return [
+        Coverage(
+            of="circular mean",
+            method="default",
+            target=point["whose"],
+            coverage=held / runs,
+            runs=runs,
+            numbers=numbers,
+        )
+    ]
 
 
 def _answers(kind: str, n: int, rng: np.random.Generator) -> tuple[Floats, float]:

@@ -24,7 +24,7 @@ RARE = study(
     section=Section(
         page=PAGE,
         heading="### Rare buckets",
-        text="32 whole numbers, few people and large budgets: rare buckets have few reports or none. *money* are amounts"
+        text="32 numbers, few people and large budgets: rare buckets have few reports or none. *money* are amounts"
         " of which nine in ten are multiples of 4; *tail* has three quarters of the answers at the largest number and"
         " falls quickly below. Default intervals without a warning, in percent: the mean over all buckets, the worst of"
         " 32 buckets, all buckets at once, the mean over 31 cumulative shares, and the whole band. *warns* is how many"
@@ -52,7 +52,7 @@ CIRCULAR = study(
     grid=(
         (("epsilon", "n"), ((0.75, 700), (1.0, 10_000), (4.0, 150))),
         (
-            ("times", "target"),
+            ("times", "whose"),
             (
                 ("evenly", "sample"),
                 ("opposite hours", "sample"),
@@ -63,22 +63,22 @@ CIRCULAR = study(
             ),
         ),
     ),
-    quick=((("epsilon", "n"), ((0.75, 700),)), (("times", "target"), (("evenly", "sample"),))),
+    quick=((("epsilon", "n"), ((0.75, 700),)), (("times", "whose"), (("evenly", "sample"),))),
     runs=CIRCULAR_RUNS,
     quick_runs=10,
     section=Section(
         page=PAGE,
         heading="### Circular means",
-        text="Times of a day in 64 buckets, through a square wave on the circle. Where the mean point may be the centre,"
+        text="Times of a day in 64 buckets, through a square wave on a circle. Where the mean point may be the centre,"
         " the interval is the whole circle. Intervals allow for answers anywhere inside their bucket; here all lie in"
         " its middle, so that they cover more often than 95 %. *width* is the median, in hours."
         f" {CIRCULAR_RUNS} runs; the standard error is {standard_error(CIRCULAR_RUNS):.1f} points.",
-        by=("epsilon", "n", "times", "target"),
+        by=("epsilon", "n", "times", "whose"),
         columns=(
             PageColumn("epsilon", "epsilon", "g"),
             PageColumn("n", "n", ","),
             PageColumn("times", "times"),
-            PageColumn("target", "target"),
+            PageColumn("target", "whose"),
             percent("covers", 1),
             percent("whole circle", 0, field="whole"),
             PageColumn("width", "width", ".1f"),
