@@ -338,7 +338,7 @@ def test_a_protocol_runs_is_saved_and_goes_on_with_the_same_result(name: str) ->
     protocol, mean, deviation = protocols(10_000)[name]
     answers = np.random.default_rng(7).normal(mean, deviation, 10_000)
     found = sv.simulate(protocol, answers, seed=11)["mean"]
-    low, high = found.ci(1 - 1e-7)
+    low, high = found.quiet_ci(1 - 1e-7)
     assert low[0] < mean < high[0] and abs(found.value - mean) < 6 * found.std_errors[0] < 3 * deviation
     state, left = State.first(protocol), 0
     while not state.is_over:
@@ -347,11 +347,11 @@ def test_a_protocol_runs_is_saved_and_goes_on_with_the_same_result(name: str) ->
         left = right
     again = replay(protocol, state.history).estimates
     for key, one in state.estimates.items():
-        assert again[key].value == one.value and np.array_equal(again[key].ci(), one.ci())
+        assert again[key].value == one.value and np.array_equal(again[key].quiet_ci(), one.quiet_ci())
     assert "normally distributed" in found.explain() and found.project("range").value == found.value
     assert list(found.to_frame()["value"]) == ["mean"]
     with pytest.raises(sv.ParameterError, match="about the population"):
-        found.ci(target="sample")
+        found.quiet_ci(target="sample")
     guarantee = "approximate(0.000001)" if "Delta" in name else "pure"
     assert found.sources[-1].mechanism.guarantee == guarantee
     assert all(source.mechanism.claimed == 1 for source in found.sources)

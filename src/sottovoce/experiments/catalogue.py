@@ -10,6 +10,7 @@ from sottovoce.experiments.coverage.declared import distributions as studies_of_
 from sottovoce.experiments.coverage.declared import rounds as studies_of_rounds
 from sottovoce.experiments.coverage.declared import shares as studies_of_shares
 from sottovoce.experiments.coverage.declared import studies
+from sottovoce.experiments.coverage.declared import unseen as studies_unseen
 from sottovoce.experiments.distribution import compared, designs, frontier, heaped, reports, table_2, wave, wave_figures
 from sottovoce.experiments.distribution import decoders as distribution_decoders
 from sottovoce.experiments.experiment import Experiment
@@ -41,6 +42,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *studies_of_distributions.STUDIES,
     *studies_of_shares.STUDIES,
     *studies_of_rounds.STUDIES,
+    *studies_unseen.STUDIES,
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,6 +21,7 @@ from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
+from sottovoce.estimate.gaussian.shape import Shape, shape_of
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
@@ -37,13 +39,23 @@ class GaussianEvidence(Evidence):
     __slots__ = ()
 
     def sentence(self, found: Estimate, level: float) -> str:
-        (low,), (high,) = found.ci(level)
+        (low,), (high,) = found.quiet_ci(level)
         (name,), (bottom, ceiling) = self.labels, self.limits
+        doubt = found.doubt(level)
         return (
             f"Assuming normally distributed answers, the {name} of the population is {found.value:.6g} on a scale"
             f" from {bottom:g} to {ceiling:g}, with a standard error of {found.std_errors[0]:.2g} ({level:.0%}"
-            f" {found.default_method} interval from {low:.6g} to {high:.6g})."
+            f" {found.default_method} interval from {low:.6g} to {high:.6g}).{'' if doubt is None else ' ' + doubt}"
         )
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape | None:
+        """What the reports tell about the shape of the law of the answers, if they tell any."""
+
+    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+        said = None if self.shape is None else self.shape.sentence()
+        return said or Evidence.doubt(self, method, level, most)
 
     def check(self, target: str) -> None:
         """A model of the population gives no estimates for the sample."""
@@ -68,6 +80,11 @@ class GaussianSideEvidence(GaussianEvidence):
     threshold: float
     deviation: float
     ends: tuple[float, float]
+    told: Shape | None = None
+
+    @property
+    def shape(self) -> Shape | None:
+        return self.told
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -102,11 +119,8 @@ class GaussianSideEvidence(GaussianEvidence):
         return np.asarray(far | (self.n < POOR_BELOW))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return (
-            self.share.doubt(method, level, most)
-            if method == "wilson"
-            else GaussianEvidence.doubt(self, method, level, most)
-        )
+        known = GaussianEvidence.doubt(self, method, level, most)
+        return self.share.doubt(method, level, most) if known is None and method == "wilson" else known
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -125,6 +139,10 @@ class GaussianFitEvidence(GaussianEvidence):
     deviation: float
     ends: tuple[float, float]
     about: str = "mean"
+
+    @property
+    def shape(self) -> Shape:
+        return shape_of(self.model, self.mean, self.deviation)
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -189,13 +207,19 @@ class GaussianFitEvidence(GaussianEvidence):
         return "The normal interval is poor: reports are too few to estimate the mean to within one deviation."
 
 
-def from_side(mechanism: Mechanism, tally: Tally, deviation: float, domain: Interval) -> Estimate:
-    """The mean from reports about one threshold, with a known deviation."""
+def from_side(
+    mechanism: Mechanism, tally: Tally, deviation: float, domain: Interval, every: Likelihood | None = None
+) -> Estimate:
+    """The mean from reports about one threshold, with a known deviation; all reports tell the shape."""
     view, rates = mechanism.domain, rates_of(mechanism.channel, 1)
     if not isinstance(view, Above) or not isinstance(rates, Rates):
         raise ParameterError("The mean needs reports about the side of a threshold.")
     share = SupportsEvidence(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
-    found = GaussianSideEvidence(share, float(view.threshold), deviation, (float(domain.low), float(domain.high)))
+    told = None
+    if every is not None:
+        told = shape_of(every, *every.climb(float(view.threshold), deviation, (deviation, deviation)))
+    ends = float(domain.low), float(domain.high)
+    found = GaussianSideEvidence(share, float(view.threshold), deviation, ends, told)
     return Estimate.of(Mean(domain), found, sources_of([tally]))
 
 

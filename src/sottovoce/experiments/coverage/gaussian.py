@@ -83,7 +83,7 @@ def measured(protocol: Protocol, mean: float, deviation: float, participants: in
     held, errors, halves = 0, [], []
     for _ in range(runs):
         found = drawn(protocol, mean, deviation, participants, rng)["mean"]
-        low, high = found.ci(LEVEL)
+        low, high = found.quiet_ci(LEVEL)
         held += bool(low[0] <= mean <= high[0])
         errors.append((found.value - mean) / deviation)
         halves.append(float(high[0] - low[0]) / 2 / deviation)

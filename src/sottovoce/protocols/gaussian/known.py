@@ -159,7 +159,9 @@ class GaussianMeanKnownSigma(Protocol):
         if len(history) == 1:
             return Round((Arm("side", side),))
         (tally,) = history[1]
-        return {"mean": from_side(side, tally, float(self.sigma), self.domain)}
+        asked, counted = (*self._scales(), side), (*history[0], tally)
+        every = Likelihood.of(zip(asked, counted, strict=True), known=float(self.sigma))
+        return {"mean": from_side(side, tally, float(self.sigma), self.domain, every)}
 
 
 @dataclass(frozen=True, slots=True)
