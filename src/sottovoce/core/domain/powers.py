@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain, domain_from_spec
-from sottovoce.core.domain.plain import Integers, Interval
-from sottovoce.core.domain.views import Number, Square
+from sottovoce.core.domain.plain import Integers, Interval, Number
+from sottovoce.core.domain.views import Square
 from sottovoce.core.params import decimal_text
 from sottovoce.core.specs import Spec, take, text
 

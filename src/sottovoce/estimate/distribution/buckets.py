@@ -205,11 +205,12 @@ class Buckets:
     def edge_before(self, heights: Floats, part: float) -> Floats:
         """The least value of the bucket in which rising curves, one in each row, reach a level."""
         place = np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)
-        return self.least_answers[place]
+        return np.asarray(self.least_answers[place])
 
     def edge_after(self, heights: Floats, part: float) -> Floats:
         """The largest value of that bucket."""
-        return self.largest_answers[np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)]
+        place = np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)
+        return np.asarray(self.largest_answers[place])
 
 
 def rising(shares: Floats) -> Floats:

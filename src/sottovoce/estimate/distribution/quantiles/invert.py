@@ -28,7 +28,7 @@ PLACES = 513  # of windows at which errors are computed; those of windows betwee
 MOST_WEIGHTS = 1 << 23  # of all these windows
 
 
-class Window(NamedTuple):
+class EdgeWindow(NamedTuple):
     """How many neighbouring edges are averaged for a quantile, and what to expect, in numbers of edges."""
 
     width: int
@@ -42,7 +42,7 @@ class Window(NamedTuple):
         return self.half + (0 if even else self.width / 2)
 
 
-def best_window(heights: Floats, spreads: Spreads, part: float, level: float, *, even: bool = False) -> Window:
+def best_window(heights: Floats, spreads: Spreads, part: float, level: float, *, even: bool = False) -> EdgeWindow:
     """The window with the least width to expect of the interval of a quantile."""
     d = len(heights) - 1
     smooth = max(1, d // SMOOTH)
@@ -58,7 +58,7 @@ def best_window(heights: Floats, spreads: Spreads, part: float, level: float, *,
     for width, error in zip(widths, errors, strict=True):
         half = float(away[min(int(np.searchsorted(gaps, 2 * deviate(level) * error)), len(away) - 1)])
         inside = float(np.interp(width / 2, away, gaps))
-        found.append(Window(width, place, float(error), half, inside))
+        found.append(EdgeWindow(width, place, float(error), half, inside))
     fitting = [one for one in found if not even or one.width <= max(1.0, 2 * one.half)]
     return min(fitting or found[:1], key=lambda one: one.reach(even))
 
@@ -90,11 +90,11 @@ def interval_of(
 def averages(heights: Floats, width: int) -> tuple[Floats, Floats]:
     """The averages of so many neighbouring heights, with zeros before and ones behind, and the middles of the windows.
 
-    Window k has the edges from k - width to k - 1.
+    EdgeWindow k has the edges from k - width to k - 1.
     """
     sums = np.concatenate([[0.0], np.cumsum(np.concatenate([np.zeros(width), heights, np.ones(width)]))])
     found = (sums[width:] - sums[:-width]) / width
-    return np.arange(len(found)) - (width + 1) / 2, found
+    return np.asarray(np.arange(len(found)) - (width + 1) / 2, np.float64), np.asarray(found)
 
 
 def _row(d: int, width: int, window: int) -> Floats:
@@ -126,7 +126,7 @@ def intervals(
     return np.array([low for low, _ in each]), np.array([high for _, high in each])
 
 
-def half_width(buckets: Buckets, window: Window, even: bool) -> float:
+def half_width(buckets: Buckets, window: EdgeWindow, even: bool) -> float:
     """Half of the width of the interval to expect, in units of the domain."""
     d, reach = len(buckets), window.reach(even)
     ends = np.clip([window.place - reach, window.place + reach], 0, d)

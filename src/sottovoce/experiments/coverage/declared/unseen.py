@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sottovoce.experiments.coverage.declared.distributions import Unwarned
+from sottovoce.experiments.coverage.declared import rounds
 from sottovoce.experiments.coverage.declared.studies import PAGE
 from sottovoce.experiments.coverage.study import standard_error, study
 from sottovoce.experiments.page import PageColumn, Section, percent
@@ -110,7 +111,7 @@ SHAPE = study(
     runs=SHAPE_RUNS,
     quick_runs=2,
     section=Section(
-        page="coverage-of-rounds.md",
+        page=rounds.PAGE,
         heading="### Answers that are not normal",
         text="Gaussian protocols at epsilon 1, with 20,000 participants whose answers have the standard deviation that"
         " the protocol assumes. *refuted* is how often the score test says that they are not normal: at most about 1 %"
