@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sottovoce.experiments.coverage.declared.distributions import Unwarned
 from sottovoce.experiments.coverage.declared import rounds
+from sottovoce.experiments.coverage.declared.distributions import Unwarned
 from sottovoce.experiments.coverage.declared.studies import PAGE
 from sottovoce.experiments.coverage.study import standard_error, study
 from sottovoce.experiments.page import PageColumn, Section, percent
