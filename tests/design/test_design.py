@@ -184,7 +184,7 @@ def test_a_failed_repair_is_one_sentence():
         return Program(Layout(3, 3, Fraction(1, 2)), 2 * ratio).worst()
 
     with pytest.raises(SottovoceError, match="No exact table was found for epsilon 1 and these inputs") as caught:
-        designed.shipped(Decimal(1), solve, symmetric=True)
+        designed.shipped("designed", {}, Decimal(1), solve, symmetric=True)
     assert str(caught.value).count(".") == 1
 
 

@@ -136,17 +136,22 @@ def test_short_hashes_are_counted_by_the_definition() -> None:
 
 
 # --- small proofs of a place and its second stage --------------------------------------------------------------------
-@pytest.mark.parametrize(("w", "pairs"), [(1, [(2, 1), (3, 1), (3, 1), (2, 1)]), (7, [(2, 1), (3, 1), (3, 2), (2, 2)])])
-@pytest.mark.parametrize("most", [1, 5])
-def test_the_proof_of_many_places_is_one_of_few_with_the_same_ratio(
-    w: int, pairs: list[tuple[int, int]], most: int
-) -> None:
+SMALL_PLACES = {  # entries, and the sizes of the subsets: dimensions, entries and size of each small channel
+    (1, 1): [(2, 1, 1), (3, 1, 1), (3, 1, 1), (2, 1, 1)],
+    (1, 7): [(2, 1, 1), (3, 1, 1), (3, 1, 2), (2, 1, 2)],
+    (5, 1): [(2, 2, 1), (3, 2, 1), (3, 2, 1), (2, 2, 1), (4, 3, 1), (4, 3, 1), (3, 3, 1), (3, 3, 1)],
+    (5, 7): [(2, 2, 1), (3, 2, 1), (3, 2, 2), (2, 2, 2), (4, 3, 1), (4, 3, 2), (3, 3, 2), (3, 3, 3)],
+}
+
+
+@pytest.mark.parametrize(("most", "w"), SMALL_PLACES)
+def test_the_proof_of_many_places_is_one_of_few_with_the_same_ratio(most: int, w: int) -> None:
     """As many places and as large subsets as can be enumerated; a subset never exceeds that of the channel."""
     second = Subset(2000, w, UNIT // 100)
     small = Then(Place(sv.Sparse(1000, most)), second).miniatures()
-    assert [(channel.first.dimensions, channel.second.w) for channel in small] == pairs
+    assert [(one.first.dimensions, one.first.most, one.second.w) for one in small] == SMALL_PLACES[most, w]
     for channel in small:
-        assert channel.first.most == min(most, 2) and channel.second.k == 2 * channel.first.dimensions
+        assert channel.second.k == 2 * channel.first.dimensions
         assert channel.second.ratio() <= second.ratio() < channel.second.ratio() * (1 + Fraction(1, 1 << 40))
     laws = [law(small[0], code) for code in small[0].codes()]
     assert worst_ratio(laws) == small[0].ratio()
@@ -204,10 +209,12 @@ def test_reports_in_any_byte_order(name: str) -> None:
     assert m.tally(again) == m.tally(batch)
 
 
-def test_the_proofs_of_a_place_alone_name_at_most_two_of_few_dimensions() -> None:
-    for most, kept in ((1, 1), (2, 2), (5, 2)):
+def test_the_proofs_of_a_place_alone_have_one_two_and_three_entries() -> None:
+    for most in (1, 2, 5):
         small = Place(sv.Sparse(1000, most)).miniatures()
-        assert [(channel.dimensions, channel.most) for channel in small] == [(2, kept), (3, kept)]
+        assert [(channel.dimensions, channel.most) for channel in small] == [
+            (entries + 1, min(entries, most)) for entries in (1, 2, 3)
+        ]
 
 
 def test_the_proofs_of_a_window_have_its_width_in_proportion_to_its_way() -> None:

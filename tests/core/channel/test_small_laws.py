@@ -375,7 +375,7 @@ def test_the_extremes_of_many_codes_need_no_summing_up() -> None:
 
 def test_the_proof_of_a_long_mask_is_a_short_one() -> None:
     high, low = UNIT // 2, UNIT // 4
-    assert Bits(9, high, low, "mask", 5).miniatures() == (Bits(4, high, low, "mask", 2),)
+    assert Bits(9, high, low, "mask", 5).miniatures() == (Bits(4, high, low, "mask", 2), Bits(6, high, low, "mask", 3))
     assert Bits(9, high, low, "mask", 1).miniatures() == (Bits(4, high, low, "mask", 1),)
     assert Bits(9, high, low).miniatures() == (Bits(4, high, low),)
     rising = tuple(range(low, low + 9))

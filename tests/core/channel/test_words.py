@@ -396,7 +396,7 @@ def test_hints_read_the_same_words_without_going_back() -> None:
 @pytest.mark.parametrize("name", ["grr", "olh", "subset"])
 def test_messages_are_watched_with_their_ids(name: str) -> None:
     problems: list[str] = []
-    watch_messages(sv.mechanism(name, sv.Integers(0, 30), epsilon=1), problems)
+    watch_messages(sv.mechanism(name, sv.Integers(0, 30), epsilon=1), [0, 15, 30], [7], problems)
     assert problems == []
 
 

@@ -126,7 +126,7 @@ def test_fitted_errors_are_those_of_a_likely_distribution(target: str) -> None:
 def test_which_bands_there_are() -> None:
     wave = sv.mechanism("square-wave-discrete", sv.Integers(0, 7), epsilon=1)
     found = _expected(wave, np.full(8, 1 / 8) @ _law(wave), 1000)
-    with pytest.raises(sv.ParameterError, match="must be one of normal, compatible"):
+    with pytest.raises(sv.ParameterError, match="must be one of normal, guarded, compatible"):
         found.band(method="exact")
     oracle = sv.mechanism("hierarchy", sv.Integers(0, 7), epsilon=1)
     other = oracle.estimate(oracle.tally(oracle.privatize([1, 2, 3] * 200, seed=1)))

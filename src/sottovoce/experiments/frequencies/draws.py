@@ -27,4 +27,4 @@ def decoded(mechanism: Mechanism, held: Ints, decoder: object, *, runs: int, see
     n = int(held.sum())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        return np.stack([mechanism.estimate(Tally(mechanism, n, row), decoder=decoder).values for row in cells])
+        return np.stack([mechanism.estimate(Tally(mechanism, n, row, True), decoder=decoder).values for row in cells])
