@@ -69,8 +69,8 @@ class Shape(NamedTuple):
         if not self.told:
             return (
                 "These reports cannot show whether the answers are normally distributed: answers distributed like"
-                f" {self.hardest} would be noticed in {min(self.power, 0.99):.0%} of all studies. The interval holds for"
-                " normal answers only."
+                f" {self.hardest} would be noticed in only {min(self.power, 0.99):.0%} of such studies. The interval"
+                " holds for normal answers only."
             )
         return None
 
@@ -81,6 +81,8 @@ def common_laws() -> dict[str, Floats]:
     share = (np.arange(_POINTS) + 0.5) / _POINTS
     laws = {
         "ages": stats.beta(2, 4).ppf(share),
+        "test scores (slightly skewed)": stats.beta(3, 4).ppf(share),
+        "body weights (slightly skewed)": stats.gamma(30).ppf(share),
         "waiting times (exponential)": stats.expon.ppf(share),
         "incomes (log-normal)": stats.lognorm(0.7).ppf(share),
         "amounts of which half are zero": stats.expon.ppf(np.maximum(2 * share - 1, 0)),

@@ -17,10 +17,11 @@ from sottovoce.core.question import Distribution
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Protocol
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
-from sottovoce.experiments.coverage.declared.unseen import NORMAL_RUNS
+from sottovoce.experiments.coverage.declared.unseen import COLUMNS, NORMAL_RUNS
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
+from sottovoce.experiments.runner import data_file
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound
-from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma
+from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound
 from sottovoce.protocols.simulate import simulate
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
@@ -141,7 +142,9 @@ def circular_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Covera
 
 def _answers(kind: str, n: int, rng: np.random.Generator) -> tuple[Floats, float]:
     """Answers of standard deviation 1.5 about 18,518.5, and their mean."""
-    if kind == "normal":
+    if kind in COLUMNS:
+        standard = rng.choice(_column(kind), n)
+    elif kind == "normal":
         standard = rng.standard_normal(n)
     elif kind == "exponential":
         standard = rng.exponential(size=n) - 1
@@ -153,6 +156,16 @@ def _answers(kind: str, n: int, rng: np.random.Generator) -> tuple[Floats, float
     else:
         standard = np.where(rng.random(n) < 0.5, 0.0, rng.exponential(size=n)) / math.sqrt(0.75) - 1 / math.sqrt(3)
     return 18_518.5 + 1.5 * standard, 18_518.5
+
+
+@lru_cache(maxsize=len(COLUMNS))
+def _column(kind: str) -> Floats:
+    """A real column with mean 0 and standard deviation 1."""
+    import pyarrow.parquet as pq
+
+    file, name = COLUMNS[kind]
+    values = np.asarray(pq.read_table(data_file(file), columns=[name]).column(0).drop_null().to_numpy(), np.float64)
+    return np.asarray((values - values.mean()) / values.std())
 
 
 def shape_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
@@ -175,7 +188,8 @@ def shape_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]
 
 def _protocol(name: str, n: int, epsilon: float) -> Protocol:
     wide = Interval(-1_000_000, 1_000_000)
-    if name == "GaussianMeanUnknownSigma":
-        return GaussianMeanUnknownSigma(wide, "0.1", "100", epsilon, n)
-    kind = GaussianMeanKnownSigma if name == "GaussianMeanKnownSigma" else GaussianMeanKnownSigmaOneRound
-    return kind(wide, "1.5", epsilon, n)
+    for unknown in (GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound):
+        if name == unknown.__name__:
+            return unknown(wide, "0.1", "100", epsilon, n)
+    known = GaussianMeanKnownSigma if name == "GaussianMeanKnownSigma" else GaussianMeanKnownSigmaOneRound
+    return known(wide, "1.5", epsilon, n)
