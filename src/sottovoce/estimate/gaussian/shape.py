@@ -40,13 +40,11 @@ class Shape(NamedTuple):
 
     Attributes:
         p_value: how often normal answers look at least as far from normal.
-        power: how often the answers would be refuted, if they had the common law that is the hardest to notice.
-        hardest: the name of that law.
+        powers: how often answers of each common law would be refuted.
     """
 
     p_value: float
-    power: float
-    hardest: str
+    powers: dict[str, float]
 
     @property
     def refuted(self) -> bool:
@@ -56,7 +54,7 @@ class Shape(NamedTuple):
     @property
     def told(self) -> bool:
         """Whether every common law would almost certainly have been refuted."""
-        return self.power >= POWER
+        return min(self.powers.values()) >= POWER
 
     def sentence(self) -> str | None:
         """The finding in words, if the answers are not normal or nothing is known about that."""
@@ -67,10 +65,11 @@ class Shape(NamedTuple):
                 " a range, or for a distribution."
             )
         if not self.told:
+            hardest = min(self.powers, key=lambda name: self.powers[name])
             return (
                 "These reports cannot show whether the answers are normally distributed: answers distributed like"
-                f" {self.hardest} would be noticed in only {min(self.power, 0.99):.0%} of such studies. The interval"
-                " holds for normal answers only."
+                f" {hardest} would be noticed in only {min(self.powers[hardest], 0.99):.0%} of such studies. The"
+                " interval holds for normal answers only."
             )
         return None
 
@@ -126,13 +125,12 @@ def _tested(score: Floats, information: Floats, moved: Floats, free: int) -> Sha
     sizes, axes = np.linalg.eigh(left / np.outer(scale, scale))
     kept = sizes > _SMALL * max(float(sizes.max(initial=0)), _SMALL)
     if not kept.any():
-        return Shape(1.0, 0.0, next(iter(common_laws())))
+        return Shape(1.0, dict.fromkeys(common_laws(), 0.0))
 
     def lengths(columns: Floats) -> Floats:
         rest = (columns[free:] - across @ columns[:free]) / scale[:, None]
         return np.asarray(np.sum((axes[:, kept].T @ rest) ** 2 / sizes[kept, None], axis=0))
 
     count = int(kept.sum())
-    powers = dict(zip(common_laws(), stats.ncx2.sf(stats.chi2.isf(ALARM, count), count, lengths(moved)), strict=True))
-    hardest = min(powers, key=lambda name: powers[name])
-    return Shape(float(stats.chi2.sf(lengths(score[:, None])[0], count)), float(powers[hardest]), hardest)
+    powers = stats.ncx2.sf(stats.chi2.isf(ALARM, count), count, lengths(moved)).tolist()
+    return Shape(float(stats.chi2.sf(lengths(score[:, None])[0], count)), dict(zip(common_laws(), powers, strict=True)))
