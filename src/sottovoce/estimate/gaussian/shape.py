@@ -59,10 +59,10 @@ class Shape(NamedTuple):
     def sentence(self) -> str | None:
         """The finding in words, if the answers are not normal or nothing is known about that."""
         if self.refuted:
+            chance = f"p = {self.p_value:.1g}" if self.p_value > _RARE else f"p < {_RARE:g}"
             return (
-                "The answers are not normally distributed (score test of all reports,"
-                f" p = {max(self.p_value, 1e-12):.1g}), so this interval need not contain the mean. Ask for a mean with"
-                " a range, or for a distribution."
+                f"The answers are not normally distributed (score test of all reports, {chance}), so this"
+                " interval need not contain the mean. Ask for a mean with a range, or for a distribution."
             )
         if not self.told:
             hardest = min(self.powers, key=lambda name: self.powers[name])
