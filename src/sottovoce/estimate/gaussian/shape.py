@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from sottovoce.core.mechanism import Mechanism
@@ -41,10 +42,12 @@ class Shape(NamedTuple):
     Attributes:
         p_value: how often normal answers look at least as far from normal.
         powers: how often answers of each common law would be refuted.
+        unseen: how far a departure towards a common law, too slight to be noticed, can move the estimated mean.
     """
 
     p_value: float
     powers: dict[str, float]
+    unseen: float
 
     @property
     def refuted(self) -> bool:
@@ -56,8 +59,8 @@ class Shape(NamedTuple):
         """Whether every common law would almost certainly have been refuted."""
         return min(self.powers.values()) >= POWER
 
-    def sentence(self) -> str | None:
-        """The finding in words, if the answers are not normal or nothing is known about that."""
+    def sentence(self) -> str:
+        """The finding in words."""
         if self.refuted:
             chance = f"p = {self.p_value:.1g}" if self.p_value > _RARE else f"p < {_RARE:g}"
             return (
@@ -71,7 +74,10 @@ class Shape(NamedTuple):
                 f" {hardest} would be noticed in only {min(self.powers[hardest], 0.99):.0%} of such studies. The"
                 " interval holds for normal answers only."
             )
-        return None
+        return (
+            "The answers look normally distributed. A slight skew that these reports cannot show could move the mean by"
+            f" up to {self.unseen:.2g}; the interval holds for normal answers only."
+        )
 
 
 @cache
@@ -104,7 +110,7 @@ def shape_of(likelihood: Likelihood, mean: float, deviation: float) -> Shape:
         score += shares @ cells
         moved += cells.sum() * shares @ apart.T
         information += cells.sum() * shares @ rises.T
-    return _tested(score, information, moved, free)
+    return _tested(score, information, moved, free, deviation)
 
 
 def _rises(mechanism: Mechanism, mean: float, deviation: float, free: int) -> Floats:
@@ -116,7 +122,7 @@ def _rises(mechanism: Mechanism, mean: float, deviation: float, free: int) -> Fl
     return np.vstack([np.array(fitted) / (2 * _STEP), laws[5:] - laws[4]])
 
 
-def _tested(score: Floats, information: Floats, moved: Floats, free: int) -> Shape:
+def _tested(score: Floats, information: Floats, moved: Floats, free: int, deviation: float) -> Shape:
     """The part of the score that the fit does not take up, in standard errors of each direction that is told apart."""
     own = np.linalg.pinv(information[:free, :free], hermitian=True)
     across = information[free:, :free] @ own
@@ -125,12 +131,18 @@ def _tested(score: Floats, information: Floats, moved: Floats, free: int) -> Sha
     sizes, axes = np.linalg.eigh(left / np.outer(scale, scale))
     kept = sizes > _SMALL * max(float(sizes.max(initial=0)), _SMALL)
     if not kept.any():
-        return Shape(1.0, dict.fromkeys(common_laws(), 0.0))
+        return Shape(1.0, dict.fromkeys(common_laws(), 0.0), math.inf)
 
     def lengths(columns: Floats) -> Floats:
         rest = (columns[free:] - across @ columns[:free]) / scale[:, None]
         return np.asarray(np.sum((axes[:, kept].T @ rest) ** 2 / sizes[kept, None], axis=0))
 
-    count = int(kept.sum())
-    powers = stats.ncx2.sf(stats.chi2.isf(ALARM, count), count, lengths(moved)).tolist()
-    return Shape(float(stats.chi2.sf(lengths(score[:, None])[0], count)), dict(zip(common_laws(), powers, strict=True)))
+    count, apart = int(kept.sum()), lengths(moved)
+    least = stats.chi2.isf(ALARM, count)
+    powers = stats.ncx2.sf(least, count, apart).tolist()
+    # A part of a departure moves the mean, and the root of the noncentrality, in proportion (first order).
+    noticed = brentq(lambda length: stats.ncx2.sf(least, count, length) - POWER, 1, 1e3)
+    part = np.minimum(1, np.sqrt(noticed / np.maximum(apart, _RARE)))
+    unseen = deviation * float(np.max(np.abs(own[0] @ moved[:free]) * part))
+    p_value = float(stats.chi2.sf(lengths(score[:, None])[0], count))
+    return Shape(p_value, dict(zip(common_laws(), powers, strict=True)), unseen)
