@@ -80,7 +80,7 @@ def test_a_skew_that_is_not_noticed_moves_the_mean_by_no_more_than_stated() -> N
         tallies = tuple(sv.Tally(arm.mechanism, int(c.sum()), c) for arm, c in zip(arms, cells, strict=True))
         found = protocol.advance([tallies])["mean"]
         (low,), (high,) = found.quiet_ci()
-        unseen = found.evidence.shape.unseen
+        unseen = found.evidence.shape.unseen  # type: ignore[attr-defined]
         held += low <= 20 <= high
         assert low - unseen <= 20 <= high + unseen and unseen < 0.1
         assert "normally distributed" in (found.doubt() or "")
