@@ -54,8 +54,7 @@ class GaussianEvidence(Evidence):
         """What the reports tell about the shape of the law of the answers, if they tell any."""
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        said = None if self.shape is None else self.shape.sentence()
-        return said or Evidence.doubt(self, method, level, most)
+        return Evidence.doubt(self, method, level, most) if self.shape is None else self.shape.sentence()
 
     def check(self, target: str) -> None:
         """A model of the population gives no estimates for the sample."""

@@ -11,11 +11,15 @@ alternatives Neyman 1937.
 
 from __future__ import annotations
 
+import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, ncx2
+from scipy import stats
+from scipy.optimize import brentq
+from scipy.special import ndtri
 
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.gaussian.law import Likelihood, law
@@ -24,9 +28,9 @@ Floats = NDArray[np.float64]
 ALARM = 0.01  # of tests of normal answers that refute them
 # Place and spread of the normal laws that are mixed in, in standard deviations.
 DIRECTIONS = ((-1.5, 0.7), (1.5, 0.7), (0.0, 0.3), (0.0, 2.5), (-3.0, 1.0), (3.0, 1.0), (-8.0, 3.0), (8.0, 3.0))
-# A skewed law like the exponential one: weights, places and spreads of normal laws, of mean 0 and variance 1.
-SKEWED = ((0.55, -0.65, 0.3), (0.3, 0.26, 0.5), (0.15, 1.863, 0.93))
-POWER = 0.95  # with which such a law is refuted, for the shape to be known
+POWER = 0.999  # with which each common law must be refuted, for the shape to be known
+_POINTS = 64  # of equal weight, in which the common laws are approximated
+_SPREAD = 0.05  # of each point, in standard deviations: answers that are rounded
 _STEP = 0.01  # of differences, in deviations
 _SMALL = 1e-9  # of the largest size of a direction, below which it is none
 _RARE = 1e-12
@@ -37,11 +41,13 @@ class Shape(NamedTuple):
 
     Attributes:
         p_value: how often normal answers look at least as far from normal.
-        power: how often answers of a skewed law, like the exponential one, would be refuted.
+        powers: how often answers of each common law would be refuted.
+        unseen: how far a departure towards a common law, too slight to be noticed, can move the estimated mean.
     """
 
     p_value: float
-    power: float
+    powers: dict[str, float]
+    unseen: float
 
     @property
     def refuted(self) -> bool:
@@ -50,40 +56,61 @@ class Shape(NamedTuple):
 
     @property
     def told(self) -> bool:
-        """Whether a skewed law would probably have been refuted."""
-        return self.power >= POWER
+        """Whether every common law would almost certainly have been refuted."""
+        return min(self.powers.values()) >= POWER
 
-    def sentence(self) -> str | None:
-        """The finding in words, if the answers are not normal or nothing is known about that."""
+    def sentence(self) -> str:
+        """The finding in words."""
         if self.refuted:
+            chance = f"p = {self.p_value:.1g}" if self.p_value > _RARE else f"p < {_RARE:g}"
             return (
-                "The answers are not normally distributed (score test of all reports,"
-                f" p = {max(self.p_value, 1e-12):.1g}), so this interval need not contain the mean. Ask for a mean with"
-                " a range, or for a distribution."
+                f"The answers are not normally distributed (score test of all reports, {chance}), so this"
+                " interval need not contain the mean. Ask for a mean with a range, or for a distribution."
             )
         if not self.told:
+            hardest = min(self.powers, key=lambda name: self.powers[name])
             return (
-                "These reports are too few to tell whether the answers are normally distributed: a law as skewed as the"
-                f" exponential one would be noticed in {self.power:.0%} of all studies. The interval holds for normal"
-                " answers only."
+                "These reports cannot show whether the answers are normally distributed: answers distributed like"
+                f" {hardest} would be noticed in only {min(self.powers[hardest], 0.99):.0%} of such studies. The"
+                " interval holds for normal answers only."
             )
-        return None
+        return (
+            "The answers look normally distributed. A slight skew that these reports cannot show could move the mean by"
+            f" up to {self.unseen:.2g}; the interval holds for normal answers only."
+        )
+
+
+@cache
+def common_laws() -> dict[str, Floats]:
+    """Points of equal weight of common laws that are not normal, with mean 0 and standard deviation 1."""
+    share = (np.arange(_POINTS) + 0.5) / _POINTS
+    laws = {
+        "ages": stats.beta(2, 4).ppf(share),
+        "test scores (slightly skewed)": stats.beta(3, 4).ppf(share),
+        "body weights (slightly skewed)": stats.gamma(30).ppf(share),
+        "waiting times (exponential)": stats.expon.ppf(share),
+        "incomes (log-normal)": stats.lognorm(0.7).ppf(share),
+        "amounts of which half are zero": stats.expon.ppf(np.maximum(2 * share - 1, 0)),
+        "two groups": np.concatenate([sign * 0.9 + math.sqrt(0.19) * ndtri(share[::2]) for sign in (-1, 1)]),
+    }
+    return {name: (points - points.mean()) / points.std() for name, points in laws.items()}
 
 
 def shape_of(likelihood: Likelihood, mean: float, deviation: float) -> Shape:
     """The score test at the top of a likelihood."""
     free = 1 if likelihood.known is not None else 2
     size = free + len(DIRECTIONS)
-    score, moved, information = np.zeros(size), np.zeros(size), np.zeros((size, size))
+    others = np.array(list(common_laws().values()))
+    score, moved, information = np.zeros(size), np.zeros((size, len(others))), np.zeros((size, size))
     for mechanism, cells in likelihood.parts:
         rates = np.maximum(law(mechanism, mean, deviation), _RARE)
         rises = _rises(mechanism, mean, deviation, free)
-        skewed = sum(w * law(mechanism, mean + deviation * at, deviation * wide) for w, at, wide in SKEWED) - rates
+        apart = law(mechanism, mean + deviation * others, deviation * _SPREAD).mean(axis=1) - rates
         shares = rises / rates
         score += shares @ cells
-        moved += cells.sum() * shares @ skewed
+        moved += cells.sum() * shares @ apart.T
         information += cells.sum() * shares @ rises.T
-    return _tested(score, information, moved, free)
+    return _tested(score, information, moved, free, deviation)
 
 
 def _rises(mechanism: Mechanism, mean: float, deviation: float, free: int) -> Floats:
@@ -95,7 +122,7 @@ def _rises(mechanism: Mechanism, mean: float, deviation: float, free: int) -> Fl
     return np.vstack([np.array(fitted) / (2 * _STEP), laws[5:] - laws[4]])
 
 
-def _tested(score: Floats, information: Floats, moved: Floats, free: int) -> Shape:
+def _tested(score: Floats, information: Floats, moved: Floats, free: int, deviation: float) -> Shape:
     """The part of the score that the fit does not take up, in standard errors of each direction that is told apart."""
     own = np.linalg.pinv(information[:free, :free], hermitian=True)
     across = information[free:, :free] @ own
@@ -104,11 +131,18 @@ def _tested(score: Floats, information: Floats, moved: Floats, free: int) -> Sha
     sizes, axes = np.linalg.eigh(left / np.outer(scale, scale))
     kept = sizes > _SMALL * max(float(sizes.max(initial=0)), _SMALL)
     if not kept.any():
-        return Shape(1.0, 0.0)
+        return Shape(1.0, dict.fromkeys(common_laws(), 0.0), math.inf)
 
-    def length(numbers: Floats) -> float:
-        rest = (numbers[free:] - across @ numbers[:free]) / scale
-        return float(np.sum((axes[:, kept].T @ rest) ** 2 / sizes[kept]))
+    def lengths(columns: Floats) -> Floats:
+        rest = (columns[free:] - across @ columns[:free]) / scale[:, None]
+        return np.asarray(np.sum((axes[:, kept].T @ rest) ** 2 / sizes[kept, None], axis=0))
 
-    count = int(kept.sum())
-    return Shape(float(chi2.sf(length(score), count)), float(ncx2.sf(chi2.isf(ALARM, count), count, length(moved))))
+    count, apart = int(kept.sum()), lengths(moved)
+    least = stats.chi2.isf(ALARM, count)
+    powers = stats.ncx2.sf(least, count, apart).tolist()
+    # A part of a departure moves the mean, and the root of the noncentrality, in proportion (first order).
+    noticed = brentq(lambda length: stats.ncx2.sf(least, count, length) - POWER, 1, 1e3)
+    part = np.minimum(1, np.sqrt(noticed / np.maximum(apart, _RARE)))
+    unseen = deviation * float(np.max(np.abs(own[0] @ moved[:free]) * part))
+    p_value = float(stats.chi2.sf(lengths(score[:, None])[0], count))
+    return Shape(p_value, dict(zip(common_laws(), powers, strict=True)), unseen)

@@ -17,10 +17,11 @@ from sottovoce.core.question import Distribution
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Protocol
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
-from sottovoce.experiments.coverage.declared.unseen import NORMAL_RUNS
+from sottovoce.experiments.coverage.declared.unseen import COLUMNS, NORMAL_RUNS
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
+from sottovoce.experiments.runner import data_file
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound
-from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma
+from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound
 from sottovoce.protocols.simulate import simulate
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
@@ -141,13 +142,17 @@ def circular_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Covera
 
 def _answers(kind: str, n: int, rng: np.random.Generator) -> tuple[Floats, float]:
     """Answers of standard deviation 1.5 about 18,518.5, and their mean."""
-    if kind == "normal":
+    if kind in COLUMNS:
+        standard = rng.choice(_column(kind), n)
+    elif kind == "normal":
         standard = rng.standard_normal(n)
     elif kind == "exponential":
         standard = rng.exponential(size=n) - 1
     elif kind == "lognormal":
         middle = math.exp(0.245)
         standard = (rng.lognormal(0, 0.7, n) - middle) / (middle * math.sqrt(math.expm1(0.49)))
+    elif kind == "slight skew":
+        standard = (rng.gamma(300, size=n) - 300) / math.sqrt(300)
     elif kind == "two groups":
         standard = 0.9 * np.where(rng.random(n) < 0.5, -1, 1) + math.sqrt(0.19) * rng.standard_normal(n)
     else:
@@ -155,27 +160,47 @@ def _answers(kind: str, n: int, rng: np.random.Generator) -> tuple[Floats, float
     return 18_518.5 + 1.5 * standard, 18_518.5
 
 
+@lru_cache(maxsize=len(COLUMNS))
+def _column(kind: str) -> Floats:
+    """A real column with mean 0 and standard deviation 1."""
+    import pyarrow.parquet as pq
+
+    file, name = COLUMNS[kind]
+    values = np.asarray(pq.read_table(data_file(file), columns=[name]).column(0).drop_null().to_numpy(), np.float64)
+    return np.asarray((values - values.mean()) / values.std())
+
+
 def shape_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
     """Whole protocols, and what they say about the shape of the answers."""
     kind, n, rng = point["answers"], point["n"], np.random.default_rng(seed)
     protocol = _protocol(point["protocol"], n, point["epsilon"])
     made = runs * NORMAL_RUNS if kind == "normal" else runs
-    held, refuted, untold = np.zeros(made, bool), np.zeros(made, bool), np.zeros(made, bool)
+    held, allowed, refuted, untold = np.zeros((4, made), bool)
     for run in range(made):
         answers, mean = _answers(kind, n, rng)
         found: Estimate = simulate(protocol, answers, seed=int(rng.integers(1 << 62)))["mean"]
         shape: Any = found.evidence.shape  # type: ignore[attr-defined]
         refuted[run], untold[run] = shape.refuted, not shape.refuted and not shape.told
-        held[run] = _inside(found.quiet_ci(LEVEL), np.array([mean])).all()
+        low, high = found.quiet_ci(LEVEL)
+        held[run] = _inside((low, high), np.array([mean])).all()
+        allowed[run] = _inside((low - shape.unseen, high + shape.unseen), np.array([mean])).all()
     quiet = ~(refuted | untold)
     numbers = {"refuted": float(refuted.mean()), "untold": float(untold.mean()), "every": float(held.mean())}
-    coverage = float(held[quiet].mean()) if quiet.any() else None
-    return [Coverage(method="default", coverage=coverage, runs=int(quiet.sum()), numbers={**numbers, "all_runs": made})]
+    coverage, wider = (float(each[quiet].mean()) if quiet.any() else None for each in (held, allowed))
+    return [
+        Coverage(
+            method="default",
+            coverage=coverage,
+            runs=int(quiet.sum()),
+            numbers={**numbers, "all_runs": made, "allowed": wider},
+        )
+    ]
 
 
 def _protocol(name: str, n: int, epsilon: float) -> Protocol:
     wide = Interval(-1_000_000, 1_000_000)
-    if name == "GaussianMeanUnknownSigma":
-        return GaussianMeanUnknownSigma(wide, "0.1", "100", epsilon, n)
-    kind = GaussianMeanKnownSigma if name == "GaussianMeanKnownSigma" else GaussianMeanKnownSigmaOneRound
-    return kind(wide, "1.5", epsilon, n)
+    for unknown in (GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound):
+        if name == unknown.__name__:
+            return unknown(wide, "0.1", "100", epsilon, n)
+    known = GaussianMeanKnownSigma if name == "GaussianMeanKnownSigma" else GaussianMeanKnownSigmaOneRound
+    return known(wide, "1.5", epsilon, n)
