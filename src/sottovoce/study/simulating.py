@@ -48,7 +48,8 @@ class SimulatedStudy:
             rows = (frame["question"] == name).to_numpy()
             low = frame["low"].to_numpy()[rows]
             near[rows] = low + (near[rows] - low) % period
-        frame["covered"] = (frame["low"] <= near) & (near <= frame["high"])
+        slack = 1e-12 * np.abs(near)  # sums of shares are rounded
+        frame["covered"] = (frame["low"] <= near + slack) & (near - slack <= frame["high"])
         return frame
 
     def _periods(self) -> dict[str, float]:

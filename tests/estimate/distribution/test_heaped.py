@@ -34,6 +34,16 @@ def test_both_ends_are_included(name: str) -> None:
         assert low - 1e-6 <= ((a <= LOANS) & (b >= LOANS)).mean() <= high + 1e-6, (a, b)
 
 
+def test_bins_that_end_right_after_a_point_hold_it() -> None:
+    method = sv.mechanism("binned", sv.Interval(0, 20_000), epsilon=3, edges=["0.00000001", "5000.00000001"])
+    cells = np.rint(N * report_law(method, LOANS)).astype(np.int64)
+    found = Estimate.of(method.question, from_cells(method, N, cells), [])
+    assert found.cdf([0, 5_000, 20_000]).values == pytest.approx([0.3, 0.4, 1], abs=1e-4)
+    assert found.range(0, 0).values == pytest.approx([0.3], abs=1e-4)
+    (low,), (high,) = found.cdf(0).quiet_ci(0.95)
+    assert low < 0.3 < high
+
+
 @pytest.mark.parametrize("name", ["square-wave", "square-wave-discrete", "binned", "haar"])
 def test_a_step_makes_shares_exact(name: str) -> None:
     found = expected(name, sv.Interval(0, 20_000, step=5_000))

@@ -231,6 +231,7 @@ def _(question: Cdf, found: DistributionEvidence) -> Evidence | None:
             [buckets.touched(None, point) for point in points],
         )
     )
+    weights = np.where(inner == outer, inner, weights)  # a bucket may end so little above a point that it ends with it
     return PartAnswer(found, weights, _shown(points), (0.0, 1.0), question, inner=inner, outer=outer)
 
 
@@ -239,6 +240,7 @@ def _(question: Range, found: DistributionEvidence) -> Evidence | None:
     ends, buckets = (question.low, question.high), found.buckets
     weights, inner, outer = (part(*ends).reshape(1, -1) for part in (buckets.between, buckets.sure, buckets.touched))
     low, high = _shown(ends)
+    weights = np.where(inner == outer, inner, weights)
     return PartAnswer(found, weights, [f"{low} to {high}"], (0.0, 1.0), question, inner=inner, outer=outer)
 
 
