@@ -19,6 +19,7 @@ SHAPES = {
 BINS = ("mixed-wave", *SHAPES, "binned", "laplace-histogram")
 CROWDS = ("smooth", "spiky", "whole")
 DISTRIBUTION_RUNS = 5_000
+QUANTILE_RUNS = 1_000  # the first ones, whose quantiles are judged
 _KINDS = ("mean", "variance", "cdf", "cdf, cut", "quantile", "quantile, end", "band")
 _PLAIN = tuple(kind for kind in _KINDS if "," not in kind)
 
@@ -61,7 +62,8 @@ DISTRIBUTION = study(
         " square wave of a number is right for *spiky* answers in mean and variance only. *variance warns* is how many"
         " intervals of the variance warn. Intervals of means and variances from buckets allow for answers anywhere"
         f" inside them, so they cover more often than 95 %. There are {DISTRIBUTION_RUNS:,} runs; the standard error of"
-        f" a mean and of a band is {standard_error(DISTRIBUTION_RUNS):.1f} points. Intervals of all runs are computed"
+        f" a mean and of a band is {standard_error(DISTRIBUTION_RUNS):.1f} points. Quantiles are judged in the first"
+        f" {QUANTILE_RUNS:,} runs, here and in the next three tables. Intervals of all runs are computed"
         " together, which is a hundred times as fast; those of the first runs also one by one, as everybody gets them,"
         " and the study fails if they differ.",
         by=("mechanism", "crowd", "n"),
