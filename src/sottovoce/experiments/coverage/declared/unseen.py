@@ -29,10 +29,11 @@ RARE = study(
         heading="### Rare buckets",
         text="32 numbers, few people and large budgets: rare buckets have few reports or none. *money* are amounts"
         " of which nine in ten are multiples of 4; *tail* has three quarters of the answers at the largest number and"
-        " falls quickly below. Three are real: *capital gain* in steps of 3,125 dollars (92 % of them in the first),"
-        " *emergency visits* of patients, and *tips* of taxi rides in dollars. Default intervals without a warning, in percent: the mean over all buckets, the worst of"
-        " 32 buckets, all buckets at once, the mean over 31 cumulative shares, and the whole band. *warns* is how many"
-        " intervals of shares warn; *normal* is the worst bucket of the normal interval."
+        " falls quickly below. Three are real: *capital gain* in steps of 3,125 dollars (93 % of them in the first),"
+        " *emergency visits* of patients, and *tips* of taxi rides in dollars. Default intervals without a warning, in"
+        " percent: the mean over all buckets, the worst of 32 buckets, all buckets at once, the mean over 31 cumulative"
+        " shares, and the whole band. *warns* is how many intervals of shares warn; *normal* is the worst bucket of the"
+        " normal interval."
         f" {RARE_RUNS} runs, so that one percentage has a standard error of {standard_error(RARE_RUNS):.1f} points, and"
         " the worst of 32 that all cover 95 % is about 88 %.",
         by=("mechanism", "epsilon", "n", "shape"),
