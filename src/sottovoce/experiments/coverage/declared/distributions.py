@@ -114,7 +114,7 @@ HIERARCHY = study(
     ),
 )
 
-BINNED_RUNS = 2_000
+BINNED_RUNS = 1_000
 BINNED = study(
     "bins",
     "Intervals and bands of a distribution, from bins and other waves",
