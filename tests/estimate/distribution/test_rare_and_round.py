@@ -6,7 +6,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.estimate.distribution.base import Functional
-from sottovoce.estimate.distribution.direction import _arc
+from sottovoce.estimate.distribution.circle.direction import _arc
 from sottovoce.estimate.gaussian.shape import shape_of
 from sottovoce.tally.laws import law_row
 

@@ -26,7 +26,7 @@ from sottovoce.core.question import (
     Variance,
 )
 from sottovoce.estimate.distribution.base import CHECKED, COMPATIBLE, GUARDED, DistributionEvidence
-from sottovoce.estimate.distribution.direction import DirectionAnswer
+from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.moments import from_waves
 from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width, intervals
