@@ -15,7 +15,7 @@ import numpy as np
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.question import GroupMean
+from sottovoce.core.question import CircularMean, GroupMean
 from sottovoce.protocols.simulate import derived_seed, simulate
 from sottovoce.study.results import StudyResults, results_of
 from sottovoce.study.study import Study
@@ -43,8 +43,19 @@ class SimulatedStudy:
             for question, measure, label in zip(frame["question"], frame["measure"], frame["label"], strict=True)
         ]
         frame["truth"] = known
-        frame["covered"] = (frame["low"] <= frame["truth"]) & (frame["truth"] <= frame["high"])
+        near = frame["truth"].to_numpy(copy=True)
+        for name, period in self._periods().items():  # an arc may reach over the end of the circle
+            rows = (frame["question"] == name).to_numpy()
+            low = frame["low"].to_numpy()[rows]
+            near[rows] = low + (near[rows] - low) % period
+        slack = 1e-12 * np.abs(near)  # sums of shares are rounded
+        frame["covered"] = (frame["low"] <= near + slack) & (near - slack <= frame["high"])
         return frame
+
+    def _periods(self) -> dict[str, float]:
+        """The lengths of the circles whose means are asked for, by question."""
+        asked = [one.asked for one in self.results.questions if isinstance(one.asked.question, CircularMean)]
+        return {one.name: float(one.question.domain.period) for one in asked}  # type: ignore[attr-defined]
 
 
 def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) -> SimulatedStudy:

@@ -26,7 +26,7 @@ from sottovoce.core.question import (
     Variance,
 )
 from sottovoce.estimate.distribution.base import CHECKED, COMPATIBLE, GUARDED, DistributionEvidence
-from sottovoce.estimate.distribution.direction import DirectionAnswer
+from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.moments import from_waves
 from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width, intervals
@@ -37,6 +37,7 @@ from sottovoce.estimate.variance.spread import VarianceEvidence
 
 Floats = NDArray[np.float64]
 EVEN = "even"  # the method for quantiles of answers that are spread evenly
+UNEVEN = 'Method "even" assumes that answers are spread evenly; round answers make its interval too narrow.'
 USUAL = 0.95  # the level of the interval whose window tells standard errors
 
 
@@ -142,7 +143,17 @@ class QuantileAnswer(AnswerEvidence):
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         if method == COMPATIBLE:
             return self.source.few()
+        if method == EVEN and not self._single_answers(level):
+            return UNEVEN
         return self.source.unevenness or self.source.doubt_of(self._heights(level), level, max(most, MOST_EXCESS))
+
+    def _single_answers(self, level: float) -> bool:
+        """Whether method "even" spreads nothing: each bucket is one possible answer, and no edges are averaged."""
+        buckets = self.source.buckets
+        if buckets.room > 1e-9 * (buckets.step or 0):
+            return False
+        heights, spreads = self._curve("population")
+        return all(best_window(heights, spreads, part, level, even=True).width == 1 for part in self.parts)
 
     def variances(self, target: str) -> Floats:
         """The standard error of the cumulative share, averaged over the window, divided by the density around it."""
@@ -220,6 +231,7 @@ def _(question: Cdf, found: DistributionEvidence) -> Evidence | None:
             [buckets.touched(None, point) for point in points],
         )
     )
+    weights = np.where(inner == outer, inner, weights)  # a bucket may end so little above a point that it ends with it
     return PartAnswer(found, weights, _shown(points), (0.0, 1.0), question, inner=inner, outer=outer)
 
 
@@ -228,6 +240,7 @@ def _(question: Range, found: DistributionEvidence) -> Evidence | None:
     ends, buckets = (question.low, question.high), found.buckets
     weights, inner, outer = (part(*ends).reshape(1, -1) for part in (buckets.between, buckets.sure, buckets.touched))
     low, high = _shown(ends)
+    weights = np.where(inner == outer, inner, weights)
     return PartAnswer(found, weights, [f"{low} to {high}"], (0.0, 1.0), question, inner=inner, outer=outer)
 
 

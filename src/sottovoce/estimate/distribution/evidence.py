@@ -117,4 +117,5 @@ def functional_variances(mechanism: Mechanism, weights: Floats, shares: Floats) 
         return np.diag(weights @ share_covariance(channel, shares, "population") @ weights.T)
     scores = linear_decode(channel, len(shares)).scores(weights)
     rates = transition_of(channel, len(shares)).forward(shares)
-    return np.asarray(scores**2 @ rates - (scores @ rates) ** 2)
+    # The sum of all shares has no variance, and rounding makes it negative.
+    return np.maximum(scores**2 @ rates - (scores @ rates) ** 2, 0)

@@ -20,6 +20,7 @@ from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
 from sottovoce.experiments.coverage.declared.unseen import COLUMNS, NORMAL_RUNS
 from sottovoce.experiments.coverage.study import LEVEL, Coverage
 from sottovoce.experiments.runner import data_file
+from sottovoce.experiments.sources import ADULT, PATIENTS, TAXI
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound
 from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound
 from sottovoce.protocols.simulate import simulate
@@ -35,15 +36,30 @@ _NEAR = 1e-9
 @lru_cache(maxsize=16)
 def _mechanism(name: str, epsilon: float, circular: bool) -> tuple[Mechanism, Floats]:
     """A mechanism, and the law of its outputs, one row for each code."""
-    options: dict[str, Any] = {"buckets": BUCKETS} if circular else {}
+    options: dict[str, Any] = {"buckets": BUCKETS} if circular else {"buckets": 32} if name == "binned" else {}
     found = build(name, HOURS if circular else VALUES, epsilon=epsilon, **options)
     codes = found.channel.inputs
     law = np.array([law_row(found.channel, code) for code in range(codes)])
     return found, law / law.sum(axis=1, keepdims=True)
 
 
+REAL = {  # the file, the column, and by how much of it the numbers rise by one
+    "capital gain": (ADULT.file, "capital_gain", 3_125),
+    "emergency visits": (PATIENTS.file, "visits_emergency", 1),
+    "tips": (TAXI.file, "tip_usd", 1),
+}
+
+
+@lru_cache(maxsize=8)
 def shares_of(shape: str) -> Floats:
     """Shares of the whole numbers from 0 to 31."""
+    if shape in REAL:
+        import pyarrow.parquet as pq
+
+        file, column, unit = REAL[shape]
+        answers = pq.read_table(data_file(file), columns=[column]).column(0).to_numpy()
+        codes = np.floor(answers[answers >= 0] / unit).astype(np.int64)
+        return np.asarray(np.bincount(np.minimum(codes, 31), minlength=32) / len(codes))
     value = np.arange(32)
     money = np.exp(-(((np.log(value + 2.0) - 2.3) / 0.6) ** 2) / 2) * np.where(value % 4 == 0, 27.0, 1.0)
     tail = np.where(value == 31, 0.75, 0.25 * 0.4 * 0.6 ** (30.0 - value))

@@ -50,7 +50,7 @@ def best_window(heights: Floats, spreads: Spreads, part: float, level: float, *,
     curve = np.maximum.accumulate(curve) + 1e-12 * np.arange(len(curve))
     place = float(np.interp(part, curve, places))
     widths = [width for width in WIDTHS if width <= max(1, d // WIDEST)]
-    rows = np.array([_row(d, width, round(place + (width + 1) / 2)) for width in widths])
+    rows = np.vstack([_rows(d, width, np.array([round(place + (width + 1) / 2)])) for width in widths])
     errors = np.sqrt(np.maximum(spreads(rows), 0))
     away = np.linspace(0, d, 8 * d + 1)
     gaps = np.interp(place + away, places, curve) - np.interp(place - away, places, curve)
@@ -97,15 +97,16 @@ def averages(heights: Floats, width: int) -> tuple[Floats, Floats]:
     return np.asarray(np.arange(len(found)) - (width + 1) / 2, np.float64), np.asarray(found)
 
 
-def _row(d: int, width: int, window: int) -> Floats:
-    """The average of a window as weights of the shares of d buckets, without edges where heights are known."""
-    first, last = max(window - width, 1), min(window - 1, d - 1)
-    return np.clip(last - np.arange(d), 0, max(last - first + 1, 0)) / width
+def _rows(d: int, width: int, windows: NDArray[np.int64]) -> Floats:
+    """The averages of windows as weights of the shares of d buckets, without edges where heights are known."""
+    first, last = np.maximum(windows - width, 1), np.minimum(windows - 1, d - 1)
+    most = np.maximum(last - first + 1, 0)
+    return np.asarray(np.clip(last[:, None] - np.arange(d), 0, most[:, None]) / width)
 
 
 def _errors(d: int, width: int, windows: int, spreads: Spreads) -> Floats:
     chosen = np.unique(np.linspace(0, windows - 1, min(windows, PLACES, MOST_WEIGHTS // d)).astype(int))
-    errors = np.sqrt(np.maximum(spreads(np.array([_row(d, width, window) for window in chosen])), 0))
+    errors = np.sqrt(np.maximum(spreads(_rows(d, width, chosen)), 0))
     return np.asarray(np.interp(np.arange(windows), chosen, errors))
 
 

@@ -19,6 +19,7 @@ SHAPES = {
 BINS = ("mixed-wave", *SHAPES, "binned", "laplace-histogram")
 CROWDS = ("smooth", "spiky", "whole")
 DISTRIBUTION_RUNS = 5_000
+QUANTILE_RUNS = 1_000  # the first ones, whose quantiles are judged
 _KINDS = ("mean", "variance", "cdf", "cdf, cut", "quantile", "quantile, end", "band")
 _PLAIN = tuple(kind for kind in _KINDS if "," not in kind)
 
@@ -61,7 +62,8 @@ DISTRIBUTION = study(
         " square wave of a number is right for *spiky* answers in mean and variance only. *variance warns* is how many"
         " intervals of the variance warn. Intervals of means and variances from buckets allow for answers anywhere"
         f" inside them, so they cover more often than 95 %. There are {DISTRIBUTION_RUNS:,} runs; the standard error of"
-        f" a mean and of a band is {standard_error(DISTRIBUTION_RUNS):.1f} points. Intervals of all runs are computed"
+        f" a mean and of a band is {standard_error(DISTRIBUTION_RUNS):.1f} points. Quantiles are judged in the first"
+        f" {QUANTILE_RUNS:,} runs, here and in the next three tables. Intervals of all runs are computed"
         " together, which is a hundred times as fast; those of the first runs also one by one, as everybody gets them,"
         " and the study fails if they differ.",
         by=("mechanism", "crowd", "n"),
@@ -69,7 +71,7 @@ DISTRIBUTION = study(
     ),
 )
 
-ENDS_RUNS = 5_000
+ENDS_RUNS = 2_000
 ENDS = study(
     "distribution-ends",
     "Intervals of distributions near the ends, given that they are cut, and of whole numbers",
@@ -92,39 +94,41 @@ ENDS = study(
     ),
 )
 
+HIERARCHY_RUNS = 2_000
 HIERARCHY = study(
     "hierarchies",
     "Intervals and bands of a distribution, from hierarchies",
     cell="distributions.cells:middle_cell",
     grid=(("mechanism", HIERARCHIES), ("crowd", CROWDS), *_AXES),
     quick=(("mechanism", HIERARCHIES[:1]), ("crowd", CROWDS[:1]), *_QUICK),
-    runs=DISTRIBUTION_RUNS,
+    runs=HIERARCHY_RUNS,
     quick_runs=5,
     section=Section(
         page=PAGE,
         heading="### Hierarchies",
         text="The same for reports about the levels of a tree, with three cumulative shares and three quantiles, also"
-        f" for whole numbers, {DISTRIBUTION_RUNS:,} runs; the standard error of a mean and of a band is"
-        f" {standard_error(DISTRIBUTION_RUNS):.1f} points.",
+        f" for whole numbers, {HIERARCHY_RUNS:,} runs; the standard error of a mean and of a band is"
+        f" {standard_error(HIERARCHY_RUNS):.1f} points.",
         by=("mechanism", "crowd", "n"),
         columns=_columns(_PLAIN),
     ),
 )
 
+BINNED_RUNS = 1_000
 BINNED = study(
     "bins",
     "Intervals and bands of a distribution, from bins and other waves",
     cell="distributions.cells:middle_cell",
     grid=(("mechanism", BINS), ("crowd", CROWDS), *_AXES),
     quick=(("mechanism", BINS[2:]), ("crowd", CROWDS[:1]), *_QUICK),
-    runs=DISTRIBUTION_RUNS,
+    runs=BINNED_RUNS,
     quick_runs=5,
     section=Section(
         page=PAGE,
         heading="### Bins and other waves",
         text="The same for either wave by a coin, waves in the shape of a triangle and of a trapezoid, and bins,"
-        f" through a frequency oracle and with Laplace noise; {DISTRIBUTION_RUNS:,} runs; the standard error of a mean"
-        f" and of a band is {standard_error(DISTRIBUTION_RUNS):.1f} points.",
+        f" through a frequency oracle and with Laplace noise; {BINNED_RUNS:,} runs; the standard error of a mean"
+        f" and of a band is {standard_error(BINNED_RUNS):.1f} points.",
         by=("mechanism", "crowd", "n"),
         columns=_columns(_PLAIN),
     ),

@@ -16,6 +16,7 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import deviate, slack_deviate
 from sottovoce.estimate.variance.errors import curved, straight
 from sottovoce.estimate.variance.spread import CURVED
+from sottovoce.experiments.coverage.declared.distributions import QUANTILE_RUNS
 from sottovoce.experiments.coverage.distributions.many import ManyCounts, ManyTallies
 from sottovoce.experiments.coverage.study import LEVEL
 
@@ -57,7 +58,7 @@ def one_by_one(found: Estimate, places: Sequence[float], parts: Sequence[str]) -
 
 
 def together(many: ManyTallies, first: Estimate, places: Sequence[float], parts: Sequence[str]) -> dict[str, Intervals]:
-    """The same intervals of all tallies; `first` is the estimate from one of them."""
+    """The intervals of all tallies, of quantiles those of the first ones; `first` is the estimate from one of them."""
     mean, variance = _moments(many)
     of_mean, _, of_shares, of_quantiles = (one.doubt(LEVEL) is not None for one in asked(first, places, parts))
     every = (
@@ -86,8 +87,10 @@ def _cumulative(many: ManyTallies, places: Sequence[float]) -> Intervals:
 
 
 def _quantiles(many: ManyTallies, parts: Sequence[str]) -> Intervals:
-    ends = np.zeros((len(many.cells), 1))
-    heights = np.hstack([ends, many.heights, ends + 1])
+    """One after the other, of the first tallies: each has windows of its own."""
+    inside = many.heights[:QUANTILE_RUNS]
+    ends = np.zeros((len(inside), 1))
+    heights = np.hstack([ends, inside, ends + 1])
     wanted = [float(part) for part in parts]
     each = [
         intervals(many.buckets, curve, partial(_own_spreads, many, run), wanted, LEVEL)

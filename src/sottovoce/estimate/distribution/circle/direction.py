@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 _STEPS = 721  # of a quarter of the circle, on which the end of an arc is searched
 _HALVINGS = 30
-EVERYWHERE = "The interval is the whole circle: these reports tell no direction."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,12 +69,13 @@ class DirectionAnswer(AnswerEvidence):
         return np.array([min(float(slope @ found.covariance @ slope), self.period**2 / 12)])
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        """An arc, whose ends may lie beyond the period; or the whole circle, half of it on both sides."""
+        """An arc, whose ends may lie beyond the period; or the whole circle, from 0 to the period."""
         found = self.source.functional(self.rows, target)
         arc = self._box(found, level, target) if method == GUARDED else _arc(found, level, self._room)
+        if arc is None:
+            return Bounds(np.zeros(1), np.array([self.period]))
         unit = self.period / (2 * math.pi)
-        below, above = (math.pi, math.pi) if arc is None else arc
-        return Bounds(self.values() - unit * below, self.values() + unit * above)
+        return Bounds(self.values() - unit * arc[0], self.values() + unit * arc[1])
 
     def _box(self, found: Functional, level: float, target: str) -> tuple[float, float] | None:
         """The directions of all points whose cosine and sine lie in their guarded intervals."""

@@ -1,0 +1,1 @@
+"""Directions on a circle."""
