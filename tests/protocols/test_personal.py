@@ -114,10 +114,10 @@ def test_where_no_noise_is_seen_the_budgets_agree_or_not() -> None:
 def test_estimates_that_assume_independent_choices_say_so() -> None:
     """By design: reports show a choice that depends on the answer in few runs only, and then intervals miss."""
     for protocol, name, answers in (
-        (sv.PersonalBudgetMean(DOMAIN, [1, 2], method="bernoulli"), "mean", [3.0] * 200),
-        (sv.PersonalBudgetShares(sv.Integers(0, 3), [1, 2]), "shares", [0, 1, 2, 3] * 50),
+        (sv.PersonalBudgetMean(DOMAIN, [1, 2], method="bernoulli"), "mean", [3.0] * 4000),
+        (sv.PersonalBudgetShares(sv.Integers(0, 3), [1, 2]), "shares", [0, 1, 2, 3] * 1000),
     ):
-        found = sv.simulate(protocol, answers, seed=5, choices=[0, 1] * 100)
+        found = sv.simulate(protocol, answers, seed=5, choices=[0, 1] * 2000)
         for one in (found[name], found[name].project("range" if name == "mean" else "simplex")):
             assert "estimate named everyone holds for any choices" in (one.doubt() or "")
         with pytest.warns(sv.PoorIntervalWarning, match="the choice has nothing to do with the answer"):

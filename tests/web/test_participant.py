@@ -20,7 +20,6 @@ contact = "privacy@example.org"
 purpose = "To learn how people sleep."
 unit = "{unit}"
 epsilon = "2"
-lifetime = "20"
 languages = ["en", "de"]
 """
 HOURS = """

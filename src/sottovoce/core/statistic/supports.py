@@ -37,7 +37,7 @@ class CountSupports(Statistic):
     def limits(self, channel: Channel) -> Limits:
         """Sets of a known size support as many codes; public sets of arcs lose those beyond the last code."""
         if isinstance(channel, Subset):
-            return Limits(total=channel.w)
+            return Limits(sums=((slice(None), channel.w, channel.w),))
         if isinstance(channel, Public) and isinstance(channel.map, MultiplierMap) and isinstance(channel.inner, Block):
             sets, beyond = channel.inner.sets, channel.map.outputs - channel.map.inputs
             if isinstance(sets, ArcSets) and sets.codes == sets.outputs:

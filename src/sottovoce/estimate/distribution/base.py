@@ -31,7 +31,7 @@ from sottovoce.estimate.evidence import (
     Offer,
     most_excess,
 )
-from sottovoce.estimate.mean.scores import Moments, ReportScores, excess
+from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments, excess
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -241,7 +241,7 @@ class DistributionEvidence(Evidence):
         """Between which numbers linear functionals of any distribution lie."""
         return weights.min(axis=1), weights.max(axis=1)
 
-    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
         """The moments of the error of one report for linear functionals."""
         scores = self.scores_of(weights)
         return None if scores is None else scores.moments()

@@ -20,7 +20,7 @@ from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Offer
-from sottovoce.estimate.mean.scores import Moments, ReportScores
+from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.same import p_value
 from sottovoce.estimate.shares.mixture import Mixture, Product
 
@@ -95,7 +95,7 @@ class CombinedDistribution(DistributionEvidence):
         rates = np.concatenate([one.n / self.n * one.rates for one in known])
         return ReportScores(numbers, np.concatenate([one.counts for one in known]), rates, self.n)
 
-    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
         """Cumulants of independent parts add up."""
         rows = np.atleast_2d(weights)
         second, third, fourth, sixth = (np.zeros(len(rows)) for _ in range(4))
@@ -108,7 +108,7 @@ class CombinedDistribution(DistributionEvidence):
             third += more**2 * found.third
             fourth += more**3 * (found.fourth - 3 * found.second**2)
             sixth += more**5 * found.sixth  # without products of smaller moments: it tells an error only
-        return Moments(second, third, fourth + 3 * second**2, sixth)
+        return ScoreMoments(second, third, fourth + 3 * second**2, sixth)
 
     @property
     def heterogeneity(self) -> float:

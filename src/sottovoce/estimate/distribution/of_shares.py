@@ -15,7 +15,7 @@ from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets
 from sottovoce.estimate.distribution.outputs import MORE
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Offer
-from sottovoce.estimate.mean.scores import Moments, ReportScores
+from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
 from sottovoce.estimate.shares.mixture import Mixture
@@ -90,7 +90,7 @@ class SharesDistribution(DistributionEvidence):
         likely = (self.counted.cells + more) / (self.n + MORE)
         return ReportScores(weights @ known.inverse, self.counted.cells.astype(np.float64), likely, self.n)
 
-    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
         known, scores = self._law, self.scores_of(weights)
         if scores is None or known is None or target == "population":
             return None if scores is None else scores.moments()

@@ -14,7 +14,7 @@ from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
 from sottovoce.estimate.distribution.transition import Transition, WaveTransition
 from sottovoce.estimate.evidence import Contributions, Counted, Offer
-from sottovoce.estimate.mean.scores import MOST_SCORES, Moments, ReportScores
+from sottovoce.estimate.mean.scores import MOST_SCORES, ReportScores, ScoreMoments
 from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
@@ -126,7 +126,7 @@ class OutputsEvidence(DistributionEvidence):
             return None
         return ReportScores(self.scores(rows), self.cells.astype(np.float64), self.rates, self.n)
 
-    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
         rows, scores = np.atleast_2d(weights), self.scores_of(weights)
         if scores is None or target == "population" or not self.is_small:
             return None if scores is None else scores.moments()

@@ -21,7 +21,7 @@ from sottovoce.estimate.distribution.linear_answers import DensityAnswer, Linear
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.transition import Transition
 from sottovoce.estimate.evidence import Evidence
-from sottovoce.estimate.mean.scores import Moments
+from sottovoce.estimate.mean.scores import ScoreMoments
 
 Floats = NDArray[np.float64]
 _LEAST = 1e-9  # of the length of a function, that must lie outside the functions before it
@@ -114,7 +114,7 @@ class SeriesEvidence(OutputsEvidence):
         projected = weights @ self.projection
         return projected.min(axis=1), projected.max(axis=1)
 
-    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
         return OutputsEvidence.moments_of(self, weights, "population")
 
     def answer(self, question: Question) -> Evidence:

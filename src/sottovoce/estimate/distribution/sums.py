@@ -12,7 +12,7 @@ from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.evidence import Counted, Ints
-from sottovoce.estimate.mean.scores import Moments
+from sottovoce.estimate.mean.scores import ScoreMoments
 from sottovoce.estimate.shares.sums import bin_variance, bins
 
 Floats = NDArray[np.float64]
@@ -46,16 +46,18 @@ class SumsDistribution(DistributionEvidence):
     def covariance(self, target: str) -> Floats:
         return share_covariance(self._channel, self.values(), target) / self.n
 
-    def moments_of(self, weights: Floats, target: str) -> Moments | None:
+    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
         """Noise is symmetric, and its moments are at most those of Laplace noise."""
         rows, shares = np.atleast_2d(weights), simplex(self.values())
         noise = np.diag(rows @ share_covariance(self._channel, shares, "sample") @ rows.T)
         if target == "sample":
-            return Moments(noise, np.zeros(len(rows)), 6 * noise**2, 90 * noise**3)
+            return ScoreMoments(noise, np.zeros(len(rows)), 6 * noise**2, 90 * noise**3)
         away = rows - (rows @ shares)[:, None]
         second, third, fourth, sixth = (away**power @ shares for power in (2, 3, 4, 6))
         both = 15 * (noise * fourth + 6 * noise**2 * second)
-        return Moments(noise + second, third, 6 * noise**2 + 6 * noise * second + fourth, 90 * noise**3 + both + sixth)
+        return ScoreMoments(
+            noise + second, third, 6 * noise**2 + 6 * noise * second + fourth, 90 * noise**3 + both + sixth
+        )
 
     def reach_of(self, weights: Floats) -> float:
         centred = weights - weights.mean()

@@ -29,7 +29,7 @@ _SURE = 2  # standard errors that are added to a skewness
 _CONSTANT = 1e-18  # variance of a score that does not vary but by rounding
 
 
-class Moments(NamedTuple):
+class ScoreMoments(NamedTuple):
     """Central moments of the error of one score."""
 
     second: Floats
@@ -54,12 +54,12 @@ class ReportScores:
     rates: Floats
     n: int
 
-    def moments(self) -> Moments:
+    def moments(self) -> ScoreMoments:
         """For the population."""
         away = self.numbers - (self.numbers @ self.rates)[:, None]
-        return Moments(*(np.asarray(away**power @ self.rates) for power in _POWERS))
+        return ScoreMoments(*(np.asarray(away**power @ self.rates) for power in _POWERS))
 
-    def noise(self, weights: Floats, law: Floats, shares: Floats) -> Moments:
+    def noise(self, weights: Floats, law: Floats, shares: Floats) -> ScoreMoments:
         """For the sample: of a score about its mean given the bucket, whose weight it is.
 
         `law` has one column of probabilities of the outputs for each bucket, `shares` are likely ones.
@@ -70,7 +70,7 @@ class ReportScores:
             sum(math.comb(power, k) * (-weights) ** (power - k) * given[k] for k in range(power + 1))
             for power in _POWERS
         )
-        return Moments(*(np.asarray(one @ likely) for one in each))
+        return ScoreMoments(*(np.asarray(one @ likely) for one in each))
 
     @property
     def _bets(self) -> int:
@@ -132,7 +132,7 @@ def _lower(
     return np.where(open_low, low, ends[0])
 
 
-def excess(moments: Moments, n: int, level: float) -> Floats:
+def excess(moments: ScoreMoments, n: int, level: float) -> Floats:
     """How many times as often as promised a normal interval may miss, by the expansion of its law.
 
     The largest term is that of the squared skewness. It is known as poorly as the few scores that it comes from, and

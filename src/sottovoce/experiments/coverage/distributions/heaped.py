@@ -24,6 +24,7 @@ from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
 SHARES = (0.25, 0.5, 0.9)
+JUDGED_ALONE = ("cdf", "range", "band")  # what is held or missed, without a width that would be enough
 PEOPLE = 200_000
 
 
@@ -91,7 +92,7 @@ def _quantiles(estimate: Estimate, way: str, wanted: Floats) -> Floats:
 
 
 def _coverage(kind: str, rows: list[Any], runs: int) -> Coverage:
-    if kind in ("cdf", "range", "band"):
+    if kind in JUDGED_ALONE:
         return Coverage(of=kind, method="normal", coverage=float(np.mean(rows)), runs=runs, numbers={"factor": None})
     needed = np.array(rows)[:, 0]
     factor = float(np.median(1 / np.maximum(np.quantile(needed, LEVEL, axis=0), 0.01)))
