@@ -118,12 +118,17 @@ def test_a_reason_that_nobody_gave_has_a_true_share_of_zero(plan, people):
     assert frame["truth"].notna().all()
 
 
-def test_a_distribution_of_few_is_doubted_as_well():
-    """Ten reports: its intervals hold about 85 % of the shares, and the results say so."""
+def test_a_distribution_of_few_has_guarded_intervals_and_its_quantiles_are_doubted():
+    """Ten reports: normal intervals would hold about 85 % of the shares."""
     asked = sv.Asked("age", sv.Distribution(sv.Interval(18, 100), buckets=8))
-    plan = study(asked).plan(100)
-    few, more = (sv.simulate_study(plan, {"age": [40.0] * n}, seed=1).results.doubts for n in (10, 100))
-    assert few == ("age: The normal interval is poor for 10 reports.",) and more == ()
+    results = sv.simulate_study(study(asked).plan(100), {"age": [40.0] * 10}, seed=1).results
+    estimate = results["age"].estimates["age"]
+    assert results.doubts == ()
+    np.testing.assert_array_equal(estimate.ci(), estimate.ci(method="guarded"))
+    with pytest.warns(sv.PoorIntervalWarning, match="poor"):
+        estimate.ci(method="normal")
+    with pytest.warns(sv.PoorIntervalWarning, match="poor"):
+        estimate.quantile([0.5]).ci()
 
 
 def test_goals_find_participants_and_epsilon():
@@ -195,7 +200,7 @@ def test_a_simulation_writes_the_export_of_the_real_study(plan, people, tmp_path
 
 
 def test_publication_leaves_out_what_is_too_uncertain(people):
-    asked = (sv.Asked("age", sv.Mean(sv.Integers(0, 100000))), sv.Asked("naps", sv.Distribution(sv.Integers(0, 1))))
+    asked = (sv.Asked("age", sv.Mean(sv.Integers(0, 100000))), sv.Asked("naps", sv.Quantile(sv.Integers(0, 7), [0.5])))
     answers = {"age": people["age"].head(40), "naps": [0, 1] * 20}
     results = sv.simulate_study(study(*asked, epsilon="0.1").plan(40), answers, seed=1).results
     with warnings.catch_warnings():
