@@ -20,6 +20,7 @@ contact = "privacy@example.org"
 purpose = "To learn how people sleep."
 unit = "{unit}"
 epsilon = "2"
+lifetime = "{lifetime}"
 languages = ["en", "de"]
 """
 HOURS = """
@@ -62,7 +63,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     thread.start()
     collector.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     collector.add = lambda name, questions=HOURS, unit="person": collector.create(
-        (STUDY.format(name=name, unit=unit) + questions).encode(), 1000
+        (STUDY.format(name=name, unit=unit, lifetime=20 if unit == "event" else 2) + questions).encode(), 1000
     )
     yield collector
     server.should_exit = True
