@@ -256,7 +256,7 @@ def test_a_shuffler_does_not_take_the_collectors_word(tmp_path: Path) -> None:
 
 
 def test_numbers_of_rounds_do_not_open_a_manifest_for_each_device(tmp_path: Path) -> None:
-    """The same facts under the numbers 2 to 6: one is taken, and the others are not its children."""
+    """Manifests with equal facts and the numbers 2 to 6: one is taken, and the others are not its children."""
     first = manifest()
     later = first.next(first.stage)
     relay = relay_of(tmp_path, Collecting(*(replace(later, number=number) for number in range(2, 7))))

@@ -229,7 +229,7 @@ def _counted(found: dict[str, Any]) -> Outcome:
 
 
 def plain(body: bytes) -> Any:
-    """What a JSON text says; None if it is none."""
+    """Parse JSON; None if the text is not JSON."""
     with suppress(ValueError, RecursionError):
         return json.loads(body)
     return None

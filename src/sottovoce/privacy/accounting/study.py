@@ -105,7 +105,7 @@ class StudyAccount:
 
     @property
     def advanced(self) -> Loss:
-        """The same if delta may be spent; of arms, that of the largest budget. Reports from memos are not fresh."""
+        """The loss if delta may be spent, of the arm with the largest budget. Reports from memos are not fresh."""
         if self._memos and self.taken > 1:
             return self.total
         entries = [Entry.of("this study", self.once, answers=self.taken)]

@@ -63,7 +63,7 @@ class Slots(Channel, Vectors, Slotted):
         return total
 
     def codes(self) -> CodeList:
-        """The same vectors, computed when asked for: by the number of entries, then by places, then by signs."""
+        """Sparse vectors by place: ordered by the number of entries, then by positions, then by signs."""
         return CodeList(self.inputs, self._code)
 
     def _code(self, at: int) -> Code:

@@ -4,7 +4,7 @@ The cumulative share at one edge may be known poorly while an average of some ne
 square wave alternate from edge to edge. Cumulative shares rise, so if the average over the edges i to j is below a
 level, the level is reached at edge i or later, and if it is not below, it is reached at edge j or before. That holds
 wherever answers lie. A wide window has a small error, and adds its own width to the interval: the window is the one
-with the least width to expect. Where answers are spread evenly over the window, its middle tells the quantile, and
+with the least width to expect. Where answers are spread evenly over the window, its middle estimates the quantile, and
 nothing is added (`even`).
 """
 
