@@ -26,7 +26,7 @@ demo: $(STAMP) ## See numbers beside the truth, with intervals, in a minute
 setup: $(STAMP) ## Create .venv with all extras and the development tools
 
 test: system-deps $(STAMP) ## Run everything: lint, types and all tests but the long sweeps
-	@status=0; scripts/timed.sh test "about 13 minutes (test-quick: 2)" $(PYTEST) || status=$$?; \
+	@status=0; scripts/timed.sh test "about 15 minutes (test-quick: 2)" $(PYTEST) || status=$$?; \
 		echo $$status > $(STATUS); exit $$status
 
 test-quick: $(STAMP) ## Run the tests that are not marked slow: minutes, good to begin with

@@ -187,7 +187,8 @@ DESIGNED = ("mean +- 0.3", "spread +- 2", "weight +- 8")
 
 
 @pytest.mark.parametrize(
-    "goal", [pytest.param(goal, marks=pytest.mark.long if goal in DESIGNED else ()) for goal in KINDS]
+    "goal",
+    [pytest.param(goal, marks=pytest.mark.long if goal in (*DESIGNED, "quartiles +- 1") else ()) for goal in KINDS],
 )
 def test_participants_and_epsilon_that_are_found_meet_the_goal_in_simulations(goal):
     asked = KINDS[goal]
