@@ -1,7 +1,7 @@
 """Readings of one or several tallies, by the shape of the law: the contract between counting and estimating.
 
-One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally)`,
-which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which
+One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally,
+candidates)`, which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which
 answers its question from evidence of another room; and `predicted_variance(mechanism, truth, n, target=...)`.
 """
 
@@ -167,10 +167,6 @@ class Evidence(ABC):
     def decoded(self, decoder: Decoder) -> Decoded:
         """The values of a decoder."""
         return decoder.decode(self)
-
-    def with_reports(self, reports: Any) -> Evidence:
-        """The same, with the reports themselves if their likelihood needs them."""
-        return self
 
     def contributions(self) -> Contributions | None:
         """How far one report can move each value, over all reports that are valid; None where values are no means."""
