@@ -1,19 +1,34 @@
-"""Domains over which answers are distributed, and the values of them that questions name."""
+"""Questions about the distribution of answers: the domains they are asked of, and the values that they name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import DomainError, ParameterError
-from sottovoce.core.params import check_decimal, decimal_text, reject
+from sottovoce.core.params import check_decimal, reject
+from sottovoce.core.question.base import Question
 
 _ORDERED = ("interval", "integers", "categories")
 _AROUND = "circle"
 _CLOSEST = 2.0**-32  # of the size of its ends that a continuum may be long: 16 bits for buckets, 5 inside each of them
+
+
+class DistributionQuestion(Question):
+    """A question that the distribution of the answers can answer."""
+
+    room: ClassVar[str] = "distribution"
+    __slots__ = ()
+
+    @classmethod
+    def answered(cls, domain: Domain) -> Domain:
+        """The numbers or categories that bins, or the levels of a tree over them, are a view of."""
+        while domain.numbers is None and isinstance(of := getattr(domain, "of", None), Domain):
+            domain = of
+        return domain
 
 
 def check_distributed(owner: str, domain: object) -> None:
@@ -39,13 +54,6 @@ def check_circle(owner: str, domain: object) -> None:
     """A circle."""
     if not isinstance(domain, Domain) or domain.kind != _AROUND:
         raise reject("domain", owner, "a Circle", domain)
-
-
-def seen(domain: Domain) -> Domain:
-    """The numbers or categories that bins, or the levels of a tree over them, are a view of."""
-    while domain.numbers is None and isinstance(of := getattr(domain, "of", None), Domain):
-        domain = of
-    return domain
 
 
 def listed(name: str, owner: str, values: object) -> tuple[Any, ...]:
@@ -88,8 +96,3 @@ def in_order(domain: Domain, first: Any, second: Any) -> bool:
     if domain.kind == "categories":
         return bool(domain.encode(first) <= domain.encode(second))
     return bool(first <= second)
-
-
-def written(value: object) -> Any:
-    """A value in plain data."""
-    return decimal_text(value) if isinstance(value, Decimal) else value
