@@ -15,9 +15,9 @@ from sottovoce.cli import main
 from sottovoce.estimate.decoders import lasso
 from sottovoce.estimate.decoders.lasso import discoveries
 from sottovoce.estimate.shares.design import rows_of
-from sottovoce.experiments.words import LEVEL, candidate, cell, holders
 from sottovoce.fast.encode import encode
 from sottovoce.tally.counts import simulate_held
+from sottovoce_experiments.words import LEVEL, candidate, cell, holders
 
 OPEN = ("rappor", "one-time-rappor", "o-rr", "o-rappor", "cms", "hcms", "pcs")
 
