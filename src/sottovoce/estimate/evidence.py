@@ -64,6 +64,18 @@ class Contributions(NamedTuple):
     reports: Floats
 
 
+class Functional(NamedTuple):
+    """Linear functionals of the values: unbiased values of their own, and their joint covariance."""
+
+    values: Floats
+    covariance: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+
 class Offer(Enum):
     """Properties that evidence may offer and a decoder may need."""
 
@@ -141,6 +153,11 @@ class Evidence(ABC):
         if len(each) > 1:
             raise NoCovarianceError(f"The covariance of these {len(each)} values is not known.")
         return each.reshape(1, 1)
+
+    def functional(self, weights: Floats, target: str = "population") -> Functional:
+        """Weighted sums of the values with their covariance, one row of weights for each sum."""
+        rows = np.atleast_2d(weights)
+        return Functional(rows @ self.values(), rows @ self.covariance(target) @ rows.T)
 
     def likelihood(self) -> Mixture:
         """The likelihood of shares as an operator, if there is one."""
