@@ -38,7 +38,7 @@ class Batches:
             decoder: a name such as "simplex" or "em", or an object with parameters.
             candidates: the answers of interest, if not all shares are wanted.
         """
-        return load("estimate.make:estimate")(self, tally, question, decoder, candidates)
+        return load("estimate.from_tally:estimate")(self, tally, question, decoder, candidates)
 
     def variance(self, truth: Any, n: int = 1, *, target: str = "population") -> Any:
         """The exact variance of an estimate from n reports, for a given truth.
