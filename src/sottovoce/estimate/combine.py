@@ -13,10 +13,11 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
+from sottovoce.estimate.candidates import candidate_codes, selection_of
 from sottovoce.estimate.decoder import Decoder, as_decoder
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Offer
-from sottovoce.estimate.make import among, estimate, unbiased
+from sottovoce.estimate.from_tally import estimate, unbiased
 from sottovoce.estimate.same import p_value
 from sottovoce.fast.batch import Reports
 from sottovoce.tally.tally import Tally
@@ -81,8 +82,9 @@ def _together(
     each = [unbiased(mechanism, one, keep_reports=keep) for mechanism, one in given]
     found: Estimate = late.load(f"estimate.{asked.room}.combine:combine")(each)
     if candidates is not None:
-        some = among(first, found.evidence, candidates)
+        some = found.evidence.restricted(*candidate_codes(first, candidates))
         found = Estimate.of(asked, some, found.sources, simulated=found.simulated)
+        found = replace(found, selection=selection_of(candidates))
     if question is not None and question != asked:
         found = found.answer(question)
     return found if chosen is None else found.decoded(chosen)

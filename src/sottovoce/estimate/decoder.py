@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.estimate import decoders
+from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.evidence import Bounds, Evidence, Offer, deviate
 
 Floats = NDArray[np.float64]
@@ -31,6 +32,11 @@ class Fit:
 
     iterations: int
     gap: float
+
+    @property
+    def selection(self) -> Selection | None:
+        """How the decoder selected values, if it did."""
+        return None
 
     def sentences(self) -> tuple[str, ...]:
         """What else a decoder found, in words."""

@@ -18,6 +18,7 @@ from sottovoce.core.params import decimal_text, reject
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.by_group import NO_DIFFERENCE, ByGroup
+from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder, check_needs
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
@@ -93,6 +94,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         notes: sentences about this estimate, such as the decisions of a protocol.
         assumes: what must hold for the values and intervals but cannot be seen in reports; `doubt` says it.
         combined: the tallies that were combined, if there were several.
+        selection: how reports selected the values that are shown, if they did.
         simulated: the reports are simulated; words, tables and pictures say so.
     """
 
@@ -108,6 +110,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     missing: str | None = field(default=None, kw_only=True)
     assumes: str | None = field(default=None, kw_only=True)
     combined: tuple[Any, ...] = field(default=(), kw_only=True)
+    selection: Selection | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(
@@ -261,7 +264,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         check_needs(chosen, self.evidence)
         values, fit = self.evidence.decoded(chosen)
         notes = self.notes if fit is None else (*self.notes, *fit.sentences())
-        return replace(self, values=values, decoder=chosen, fit=fit, notes=notes)
+        selection = self.selection if fit is None else fit.selection or self.selection
+        return replace(self, values=values, decoder=chosen, fit=fit, notes=notes, selection=selection)
 
     def project(self, name: str) -> Estimate:
         """A new estimate whose values are the unbiased ones projected, by a decoder of this name.
@@ -332,6 +336,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
             "sources": [source.to_dict() for source in self.sources],
             "remark": self.remark(bounds, target=target),
             "notes": [*self.notes, *filter(None, [self.assumes])],
+            "selection": None if self.selection is None else self.selection.to_dict(),
             "missing": self.missing,
             "simulation": self.simulated,
         }
@@ -342,7 +347,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""
-        said = (self._promise(), self.evidence.sentence(self, level), *self.notes, self.assumes, self.missing)
+        selected = None if self.selection is None else self.selection.sentence()
+        said = (self._promise(), self.evidence.sentence(self, level), selected, *self.notes, self.assumes, self.missing)
         return in_words(" ".join(filter(None, said)), self.simulated)
 
     def _promise(self) -> str:

@@ -1,7 +1,7 @@
 """Readings of one or several tallies, by the shape of the law: the contract between counting and estimating.
 
-One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally)`,
-which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which
+One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally,
+candidates)`, which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which
 answers its question from evidence of another room; and `predicted_variance(mechanism, truth, n, target=...)`.
 """
 
@@ -62,6 +62,18 @@ class Contributions(NamedTuple):
     least: Floats
     most: Floats
     reports: Floats
+
+
+class Functional(NamedTuple):
+    """Linear functionals of the values: unbiased values of their own, and their joint covariance."""
+
+    values: Floats
+    covariance: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
 
 class Offer(Enum):
@@ -142,6 +154,11 @@ class Evidence(ABC):
             raise NoCovarianceError(f"The covariance of these {len(each)} values is not known.")
         return each.reshape(1, 1)
 
+    def functional(self, weights: Floats, target: str = "population") -> Functional:
+        """Weighted sums of the values with their covariance, one row of weights for each sum."""
+        rows = np.atleast_2d(weights)
+        return Functional(rows @ self.values(), rows @ self.covariance(target) @ rows.T)
+
     def likelihood(self) -> Mixture:
         """The likelihood of shares as an operator, if there is one."""
         raise ParameterError(f"Reports about a {self.noun} have no likelihood of shares.")
@@ -167,10 +184,6 @@ class Evidence(ABC):
     def decoded(self, decoder: Decoder) -> Decoded:
         """The values of a decoder."""
         return decoder.decode(self)
-
-    def with_reports(self, reports: Any) -> Evidence:
-        """The same, with the reports themselves if their likelihood needs them."""
-        return self
 
     def contributions(self) -> Contributions | None:
         """How far one report can move each value, over all reports that are valid; None where values are no means."""

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.question import Question
-from sottovoce.estimate.distribution.base import DistributionEvidence, Functional
+from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Offer
+from sottovoce.estimate.evidence import Functional, Offer
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.same import p_value
 from sottovoce.estimate.shares.mixture import Mixture, Product
@@ -165,5 +165,5 @@ def _precision(part: OutputsEvidence) -> Floats:
     The sum of the shares is known, so that products in place of covariances give the same weights.
     """
     d = len(part.buckets)
-    products = part.products(np.eye(d), part.transition.forward(np.full(d, 1 / d)))
+    products = part.decode.products(np.eye(d), part.transition.forward(np.full(d, 1 / d)))
     return np.asarray(part.n * np.linalg.inv(products), np.float64)

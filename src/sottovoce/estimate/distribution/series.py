@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Mix, Table
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
-from sottovoce.estimate.distribution.base import Functional
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
-from sottovoce.estimate.distribution.linear import LinearDecode
 from sottovoce.estimate.distribution.linear_answers import DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.transition import Transition
-from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.evidence import Evidence, Functional
 from sottovoce.estimate.mean.scores import ScoreMoments
+from sottovoce.estimate.reading import MatrixReading
 
 Floats = NDArray[np.float64]
 _LEAST = 1e-9  # of the length of a function, that must lie outside the functions before it
@@ -39,7 +38,7 @@ def is_projection(channel: Channel) -> bool:
     return 0 < len(functions_of(channel)) < channel.inputs - 1
 
 
-class ProjectedDecode(LinearDecode):
+class ProjectedDecode(MatrixReading):
     """Scores of least variance for equal shares, among those that are unbiased for the projection."""
 
     def __init__(self, channel: Channel, transition: Transition) -> None:
@@ -53,15 +52,6 @@ class ProjectedDecode(LinearDecode):
         scaled = law.T / transition.matrix.mean(axis=1)
         self.projection: Floats = basis @ basis.T
         self.matrix = basis @ np.linalg.solve(scaled @ law, scaled)
-
-    def scores(self, weights: Floats) -> Floats:
-        return np.asarray(weights @ self.matrix)
-
-    def values(self, rates: Floats) -> Floats:
-        return np.asarray(self.matrix @ rates)
-
-    def squares(self, rates: Floats) -> Floats:
-        return np.asarray(self.matrix**2 @ rates)
 
     def between(self, shares: Floats) -> Floats:
         return np.asarray(self.projection**2 @ shares)

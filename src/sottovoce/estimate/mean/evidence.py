@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Evidence
 from sottovoce.estimate.mean.betting import Sides, sides
@@ -167,8 +169,9 @@ class MeanEvidence(Evidence):
         )
 
 
-def evidence(mechanism: Mechanism, tally: Tally) -> MeanEvidence:
+def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> MeanEvidence:
     """The evidence of a tally about the mean answer, in the domain's own numbers."""
+    refuse(mechanism, candidates)
     return from_cells(mechanism, tally.n, tally.cells)
 
 

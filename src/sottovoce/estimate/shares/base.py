@@ -135,7 +135,13 @@ class SharesEvidence(Evidence):
         return [OutputTally(law, self.counted.cells)]
 
     def with_reports(self, reports: Any) -> Self:
+        """The same shares, with the reports themselves: their likelihood may need them."""
         return replace(self, counted=replace(self.counted, reports=reports))  # type: ignore[type-var]
+
+    def restricted(self, codes: Ints, labels: Sequence[object]) -> SharesEvidence:
+        raise ParameterError(
+            "Candidates are supported for shares that can be read one by one, not for a general table."
+        )
 
     def _among(self, codes: Ints, labels: Sequence[object]) -> Counted | None:
         """The same tally, for some codes."""

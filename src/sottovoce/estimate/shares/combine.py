@@ -105,7 +105,7 @@ class CombinedSharesEvidence(SharesEvidence):
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> CombinedSharesEvidence:
         parts = tuple(part.restricted(codes, labels) for part in self.parts)
-        return replace(self, parts=parts, weights=self.weights[:, codes])  # type: ignore[arg-type]
+        return replace(self, parts=parts, weights=self.weights[:, codes])
 
     def reach_of(self, weights: Floats) -> float:
         """Such that reach**2 / n is the sum of the squared ranges of the parts, over their reports."""
