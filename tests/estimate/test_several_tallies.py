@@ -233,7 +233,7 @@ def test_what_cannot_be_combined_is_refused_in_one_sentence() -> None:
     share, number = grr.estimate(one), vector.estimate(third)
     for wrong in ([share, number], [number, share], [number], [], [share, more.estimate(other)]):
         with pytest.raises(
-            sv.ParameterError, match="all about the same values|all ask for the shares of the same values"
+            sv.ParameterError, match=r"all about the same values|all ask for the shares of the same values"
         ):
             pooled(wrong)
     for weights in ([1.0], [1.0, 0.0], [1.0, -1.0]):
