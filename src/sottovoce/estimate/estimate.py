@@ -63,7 +63,7 @@ class EstimateSource(NamedTuple):
             "fingerprint": own.fingerprint,
             "epsilon": own.epsilon,
             "claimed": decimal_text(own.claimed),
-            "guarantee": own.guarantee,
+            "guarantee": str(own.guarantee),
             "n": self.n,
         }
 
@@ -348,8 +348,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def _promise(self) -> str:
         """Who answered, and the privacy loss of a report; true for any prior odds."""
         through = " and ".join(dict.fromkeys(source.mechanism.name for source in self.sources))
-        promises = {source.mechanism.guarantee for source in self.sources} - {"pure"}
-        but = f" ({', '.join(sorted(promises))})" if promises else ""
+        remarks = {source.mechanism.guarantee.remark for source in self.sources} - {""}
+        but = f" ({', '.join(sorted(remarks))})" if remarks else ""
         return (
             f"{self.n} participants answered through {through}; one report changes the odds between two answers by at"
             f" most a factor e^{self.epsilon:.4g} = {math.exp(self.epsilon):.3g}{but}."

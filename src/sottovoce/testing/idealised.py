@@ -16,6 +16,7 @@ from sottovoce.core.channel import Cap, Projected
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.channel.vector.sphere import facts
 from sottovoce.core.domain import Ball
+from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
@@ -40,7 +41,7 @@ def check_drawn_ball(mechanism: Mechanism, seed: int, reports: int) -> None:
     if isinstance(inner, Cap):
         ball = Ball(1, inner.size)
         check_ratio(
-            Mechanism("inner", VectorMean(ball), inner, mechanism.claimed, Sums(), guarantee="idealised"), seed, reports
+            Mechanism("inner", VectorMean(ball), inner, mechanism.claimed, Sums(), guarantee=IDEALISED), seed, reports
         )
 
 
