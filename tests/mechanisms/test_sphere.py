@@ -37,7 +37,6 @@ from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.vector.ball import coordinate_variance, from_cells, predicted_variance, total_variance
-from sottovoce.experiments.coverage.sphere import coverages
 from sottovoce.fast.kernels.vector import projected as kernels
 from sottovoce.mechanisms.vector import duchi_l2, priv_unit, priv_unit_g, proj_unit
 from sottovoce.mechanisms.vector.sphere_common import mean_square
@@ -46,6 +45,7 @@ from sottovoce.tally.tally import Tally
 from sottovoce.testing import check_mechanism
 from sottovoce.testing.idealised import check_mean_and_variance, check_ratio, components
 from sottovoce.testing.statistics import ALPHA
+from sottovoce_experiments.coverage.sphere import coverages
 from tests.each import for_each
 
 BUILDERS: dict[str, Any] = {

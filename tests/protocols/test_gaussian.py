@@ -26,7 +26,6 @@ from sottovoce.core.question import Mean
 from sottovoce.core.round import Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import ArmCells, Likelihood, informed, law
-from sottovoce.experiments.coverage.gaussian import best_error, drawn, measured
 from sottovoce.fast.encode import encode
 from sottovoce.mechanisms.mean.common import scale
 from sottovoce.mechanisms.mean.gaussian import build as gaussian
@@ -35,6 +34,7 @@ from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.gaussian.scales import locate, reports_per_scale, scale_arms
 from sottovoce.protocols.play import State, replay
 from sottovoce.protocols.simulate import play_round
+from sottovoce_experiments.coverage.gaussian import best_error, drawn, measured
 
 WIDE = sv.Interval(-500_000, 500_000)
 LINE = sv.Interval(-1_000, 1_000)

@@ -23,6 +23,7 @@ from sottovoce.client.given import chosen_arm, values_of
 from sottovoce.client.memo import keep_in
 from sottovoce.client.once import check_once, memos_of, write_facts
 from sottovoce.client.outbox import Outgoing
+from sottovoce.client.sealing import seal
 from sottovoce.client.tick import WRITTEN, NoTick, Tick, public_tick
 from sottovoce.client.transport import (
     QUEUED,
@@ -43,7 +44,6 @@ from sottovoce.core.errors import ParameterError, PrivacyError, SottovoceError
 from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, TOKEN_BYTES
-from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 
@@ -374,5 +374,4 @@ def _body(manifest: Manifest, entry: Outgoing) -> bytes:
     """What is sent: a batch of one report, sealed for the collector where the study has a shuffler."""
     if manifest.facts.collection.sealed_for is None:
         return entry.batch.to_cbor()
-    sealed: bytes = load("service.shuffler.sealing:seal")(manifest, entry.batch)
-    return sealed
+    return seal(manifest, entry.batch)

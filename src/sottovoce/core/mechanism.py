@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +13,7 @@ from typing import Any
 from sottovoce.core import late
 from sottovoce.core.arithmetic.hashing import id_bytes, id_words
 from sottovoce.core.arithmetic.rational import float_up, loss, within
+from sottovoce.core.batches import Batches
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Memoised, check_memos, facet, stages_of
 from sottovoce.core.coins import Coins, SystemCoins
@@ -37,7 +38,7 @@ _KEYS = (
 
 
 @dataclass(frozen=True)
-class Mechanism:
+class Mechanism(Batches):
     """Frozen and complete: `spec()` holds all of it, `from_spec` needs no builder.
 
     Attributes:
@@ -312,51 +313,6 @@ class Mechanism:
 
     def _repr_html_(self) -> str:
         return str(late.load("core.language.display:mechanism_html")(self))
-
-    # --- batches: bound late, need the extra `analysis` ---------------------------------------------
-    def privatize(self, values: Any, *, seed: int | None = None, threads: int | None = None) -> Any:
-        """Reports of many participants; secure randomness unless a seed is given for a simulation.
-
-        Each row is a device that answers for the first time: it draws its own cohort and memo, and keeps neither.
-        """
-        return late.load("fast.batch:privatize")(self, values, seed=seed, threads=threads)
-
-    def tally(self, reports: Any, *, threads: int | None = None) -> Any:
-        """Count reports: a batch from `privatize`, or messages as devices send them."""
-        return late.load("tally.count:tally")(self, reports, threads=threads)
-
-    def tally_batches(self, batches: Iterable[Any], *, threads: int | None = None) -> Any:
-        """Count a stream of Arrow batches in bounded memory."""
-        return late.load("tally.stream:tally_batches")(self, batches, threads=threads)
-
-    def estimate(self, tally: Any, question: Any = None, decoder: Any = None, candidates: Any = None) -> Any:
-        """The estimate of the question, with intervals: unbiased, unless a decoder is named.
-
-        Args:
-            tally: of this mechanism. A decoder whose likelihood needs more than counts takes the reports.
-            question: another question that the same reports answer.
-            decoder: a name such as "simplex" or "em", or an object with parameters.
-            candidates: the answers of interest, if not all shares are wanted.
-        """
-        return late.load("estimate.make:estimate")(self, tally, question, decoder, candidates)
-
-    def variance(self, truth: Any, n: int = 1, *, target: str = "population") -> Any:
-        """The exact variance of an estimate from n reports, for a given truth.
-
-        For frequencies the truth is the shares of all codes, and each share has a variance. For a mean it is a number
-        that all participants hold, or an array of such numbers.
-        """
-        return late.load(f"estimate.{self.question.room}.evidence:predicted_variance")(self, truth, n, target=target)
-
-    def worst_case_variance(self) -> float:
-        """The largest variance of one report read as a number, over every answer of the domain."""
-        found: float = late.load("estimate.mean.moments:worst_case_variance")(self)
-        return found
-
-    def average_variance(self, prior: Any) -> float:
-        """The variance of one report read as a number, averaged over a prior of the answers."""
-        found: float = late.load("estimate.mean.moments:average_variance")(self, prior)
-        return found
 
 
 def _budget(written: object, name: str) -> Decimal | None:

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.hashing import id_bytes, id_words
-from sottovoce.core.channel import Channel, Contrast, Rates
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.base import Words, nested
-from sottovoce.core.channel.facets import Masked, Supporting, facet, outputs_of, rates_of, stages_of
+from sottovoce.core.channel.facets import Masked, Supporting, facet, outputs_of, stages_of
 from sottovoce.core.channel.listing import listed
+from sottovoce.core.channel.shapes import contrast_of, support_rates
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.errors import ReportError, TooLargeError
 from sottovoce.core.exact import walk
@@ -195,7 +196,7 @@ def _own_problems(channel: Channel, drawn: list[Drawn]) -> Iterator[str]:
     supporting = facet(channel, Supporting)
     if supporting is None:
         return
-    known = [(one, rates) for one in drawn if isinstance(rates := supporting.rates(one.code), Rates)]
+    known = [(one, rates) for one in drawn if (rates := support_rates(channel, one.code)) is not None]
     if not known:
         return
     hits = sum(supporting.supports(one.report, one.code, one.public) for one, _ in known)
@@ -236,11 +237,11 @@ def _bits(masks: list[int], size: int) -> NDArray[np.float64]:
 def _support_problems(channel: Channel, supported: Mapping[tuple[Any, Any], int], draws: int) -> Iterator[str]:
     """Whether counts of supports stay within Hoeffding's bound."""
     for (code, other), hits in supported.items():
-        rates = rates_of(channel, other)
-        if isinstance(rates, Rates):
+        rates, contrast = support_rates(channel, other), contrast_of(channel, other)
+        if rates is not None:
             expected = rates.own if code == other else rates.other
-        elif isinstance(rates, Contrast) and code == other:
-            expected = rates.plus_own
+        elif contrast is not None and code == other:
+            expected = contrast.plus_own
         else:
             continue
         if abs(hits / draws - expected) > sqrt(log(2 * len(supported) / ALPHA) / (2 * draws)):
