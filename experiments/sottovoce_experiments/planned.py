@@ -76,7 +76,7 @@ def _others(domain: Integers, epsilon: float, chosen: str) -> list[Mechanism]:
             one = build(name, domain, epsilon=str(epsilon))
         except ParameterError:
             continue
-        if name != chosen and one.guarantee == "pure":
+        if name != chosen and one.guarantee.is_pure:
             found.append(one)
     return found
 
