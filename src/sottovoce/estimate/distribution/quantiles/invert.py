@@ -50,7 +50,7 @@ def best_window(heights: Floats, spreads: Spreads, part: float, level: float, *,
     curve = np.maximum.accumulate(curve) + 1e-12 * np.arange(len(curve))
     place = float(np.interp(part, curve, places))
     widths = [width for width in WIDTHS if width <= max(1, d // WIDEST)]
-    # A window beyond the ends has known heights only, and no error: near an end, the error is that of the last one inside.
+    # A window beyond the ends has known heights only, and no error. Near an end, that of the last window inside counts.
     windows = [min(max(round(place + (width + 1) / 2), width + 1), max(width + 1, d)) for width in widths]
     rows = np.vstack([_rows(d, width, np.array([window])) for width, window in zip(widths, windows, strict=True)])
     errors = np.sqrt(np.maximum(spreads(rows), 0))
