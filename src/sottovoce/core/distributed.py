@@ -41,13 +41,6 @@ def check_circle(owner: str, domain: object) -> None:
         raise reject("domain", owner, "a Circle", domain)
 
 
-def seen(domain: Domain) -> Domain:
-    """The numbers or categories that bins, or the levels of a tree over them, are a view of."""
-    while domain.numbers is None and isinstance(of := getattr(domain, "of", None), Domain):
-        domain = of
-    return domain
-
-
 def listed(name: str, owner: str, values: object) -> tuple[Any, ...]:
     """A list of at least one value."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or not (found := tuple(values)):

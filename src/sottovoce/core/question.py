@@ -117,7 +117,7 @@ class Variance(Question):
         """Of a number, or of what a view of the number and of its square is a view of."""
         _no_fields(cls, fields)
         if domain.numbers is None:
-            domain = getattr(domain, "of", domain)
+            domain = domain.root
         return cls(domain)
 
 
@@ -202,7 +202,7 @@ class Distribution(Question):
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Distribution:
         """Of a domain, or of what bins or another view of it are a view of."""
         workload, buckets = take(fields, f"the question {cls.kind}", ("workload", "buckets"))
-        return cls(distributed.seen(domain), workload, buckets)
+        return cls(domain.distributed, workload, buckets)
 
     def fields(self) -> Spec:
         return {"workload": self.workload, "buckets": self.buckets}
@@ -225,7 +225,7 @@ class Cdf(Question):
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Cdf:
         (points,) = take(fields, f"the question {cls.kind}", ("points",))
-        return cls(distributed.seen(domain), tuple(points))
+        return cls(domain.distributed, tuple(points))
 
     def fields(self) -> Spec:
         return {"points": [distributed.written(point) for point in self.points]}
@@ -252,7 +252,7 @@ class Range(Question):
 
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Range:
-        return cls(distributed.seen(domain), *take(fields, f"the question {cls.kind}", ("low", "high")))
+        return cls(domain.distributed, *take(fields, f"the question {cls.kind}", ("low", "high")))
 
     def fields(self) -> Spec:
         return {"low": distributed.written(self.low), "high": distributed.written(self.high)}
@@ -280,7 +280,7 @@ class Quantile(Question):
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Quantile:
         (shares,) = take(fields, f"the question {cls.kind}", ("shares",))
-        return cls(distributed.seen(domain), tuple(shares))
+        return cls(domain.distributed, tuple(shares))
 
     def fields(self) -> Spec:
         return {"shares": [decimal_text(share) for share in self.shares]}
@@ -301,7 +301,7 @@ class Density(Question):
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Density:
         _no_fields(cls, fields)
-        return cls(distributed.seen(domain))
+        return cls(domain.distributed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +319,7 @@ class CircularMean(Question):
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> CircularMean:
         _no_fields(cls, fields)
-        return cls(distributed.seen(domain))
+        return cls(domain.distributed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +347,7 @@ class Attributes(Question):
     @property
     def parts(self) -> tuple[Question, ...]:
         """The question about each attribute, as a view of the record."""
-        select, record = load("core.domain.views:Select"), getattr(self.domain, "of", self.domain)
+        select, record = load("core.domain.views:Select"), self.domain.root
         kinds = (Mean if part.size is None else Frequency for _, part in self.fields_of)
         return tuple(kind(select(record, (name,))) for kind, (name, _) in zip(kinds, self.fields_of, strict=True))
 
@@ -369,7 +369,7 @@ class Several(Question):
     @property
     def domain(self) -> Domain:
         """What every participant holds: the questions are about views of it."""
-        first, *others = (_held(question.domain) for question in self.questions)
+        first, *others = (question.domain.root for question in self.questions)
         if any(other != first for other in others):
             raise ParameterError("The domains of these questions are not views of one answer.")
         return first
@@ -386,13 +386,6 @@ class Several(Question):
         """A single question if all are the same."""
         different = tuple(dict.fromkeys(questions))
         return different[0] if len(different) == 1 else Several(different)
-
-
-def _held(domain: Domain) -> Domain:
-    """The answer that a domain is a view of."""
-    while isinstance(of := getattr(domain, "of", None), Domain):
-        domain = of
-    return domain
 
 
 QUESTIONS: dict[str, type[Question]] = {
