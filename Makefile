@@ -88,6 +88,6 @@ clean: ## Remove .venv, caches and build results
 	@rm -rf .venv .venv-peers .venv-spark* .venv-oldest dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml constraints.txt scripts/setup-venv.sh
+$(STAMP): pyproject.toml experiments/pyproject.toml constraints.txt scripts/setup-venv.sh
 	@scripts/setup-venv.sh
 	@touch $@

@@ -8,8 +8,8 @@ import numpy as np
 
 import sottovoce as sv
 from benchmarks.timing import Row, clock, median
-from sottovoce.experiments.words import candidate, holders
 from sottovoce.tally.counts import simulate_held
+from sottovoce_experiments.words import candidate, holders
 
 SIZE = 10**6
 DECODED = ("rappor", "one-time-rappor", "o-rr", "o-rappor")

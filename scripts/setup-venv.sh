@@ -58,3 +58,5 @@ say "installing into .venv with ${uv:-pip} (once; about two gigabytes)"
 # which would fetch others.
 install hatchling editables setuptools wheel
 install --no-build-isolation --editable '.[all,dev]'
+# Reproductions and coverage studies, a package beside the first; its one dependency is installed already.
+install --no-build-isolation --no-deps --editable ./experiments

@@ -15,7 +15,7 @@ from pathlib import Path
 
 NAMES = {"frequency", "mean", "variance", "group", "vector", "group-mean", "vector-mean"}
 STATISTICS = {"outputs", "supports", "seeds", "keyed", "parts", "joint", "sums", "moments"}
-OWNERS = ("core/question.py", "core/statistic")
+OWNERS = ("core/question/", "core/statistic")
 CHANNELS = ("core/channel", "fast/kernels")
 DOMAINS = ("core/domain",)
 

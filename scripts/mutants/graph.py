@@ -115,7 +115,7 @@ def read_graph(root: Path) -> Graph:
 def _imported(tree: ast.Module, root: Path) -> Iterator[tuple[str, tuple[str, str]]]:
     """Each identifier that is imported from a module of the package, with the file and the name it stands for."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("sottovoce"):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "sottovoce":
             place = root / "src" / node.module.replace(".", "/")
             path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
             for alias in node.names:

@@ -108,7 +108,7 @@ class Tree:
             FIXED
             | settings
             | {
-                "PYTHONPATH": str(self.folder / "src"),
+                "PYTHONPATH": os.pathsep.join(str(self.folder / name) for name in ("src", "experiments")),
                 "NUMBA_CACHE_DIR": str(cache),
                 "PYTHONDONTWRITEBYTECODE": "" if TRACE in settings else "1",
             }
@@ -130,7 +130,8 @@ def copy_tree(root: Path, folder: Path) -> Tree:
     for name in changed:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, folder / name)
-    if any(name.startswith("src/") for name in changed):  # a kernel of another file may use what changed
+    # A kernel of another file may use what changed.
+    if any(name.startswith(("src/", "experiments/")) for name in changed):
         shutil.rmtree(tree.numba)
         tree.numba.mkdir()
     return tree

@@ -57,6 +57,6 @@ def _pytest(folder: str, arguments: list[str], environment: dict[str, str]) -> N
     os.environ.update(environment)
     numba.core.config.reload_config()
     sys.dont_write_bytecode = bool(environment.get("PYTHONDONTWRITEBYTECODE"))
-    sys.path[:0] = [folder, os.path.join(folder, "src")]
+    sys.path[:0] = [folder, *(os.path.join(folder, name) for name in ("src", "experiments"))]
     sys.argv = ["pytest", *arguments]
     sys.exit(pytest.main(arguments))

@@ -359,6 +359,13 @@ def test_a_missing_package_behind_typer_is_named_too() -> None:
     one_sentence(process("demo", program=only_numpy), "numpy", "pip install 'sottovoce[analysis]'")
 
 
+def test_reproduce_says_how_to_get_the_experiments() -> None:
+    alone = BARE.replace(repr(THIRD_PARTIES), repr(("sottovoce_experiments",)))
+    one_sentence(
+        process("reproduce", "list", program=alone), "run pip install ./experiments in a copy of the repository"
+    )
+
+
 # --- processes --------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_python_dash_m_is_the_same_program() -> None:

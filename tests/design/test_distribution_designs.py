@@ -17,7 +17,7 @@ from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Block, ListedSets, ShiftSets
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.exact import law
-from sottovoce.core.question import WORKLOADS
+from sottovoce.core.question.distribution import WORKLOADS
 from sottovoce.design.bound import bound
 from sottovoce.design.coded import coded_bits
 from sottovoce.design.descent import Cost, best_share, descend

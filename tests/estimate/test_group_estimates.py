@@ -24,13 +24,13 @@ from sottovoce.estimate.group.truth import Crowd, square_line, tells_squares
 from sottovoce.estimate.group.within import group_frequencies
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.ratio import Ratios
-from sottovoce.experiments.coverage.declared.studies import GROUPS
-from sottovoce.experiments.coverage.group import cell, cohorts, draw_cells
-from sottovoce.experiments.coverage.study import standard_error
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import group_key
 from sottovoce.mechanisms.mean import nprr as levels
 from sottovoce.tally.tally import Tally
+from sottovoce_experiments.coverage.declared.studies import GROUPS
+from sottovoce_experiments.coverage.group import cell, cohorts, draw_cells
+from sottovoce_experiments.coverage.study import standard_error
 
 pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
 

@@ -19,7 +19,7 @@ from sottovoce.core.channel.facets import readings
 from sottovoce.estimate.mean import moments
 from sottovoce.estimate.mean.moments import average_variance, variance_at, variances_at
 from sottovoce.estimate.prior import Prior
-from sottovoce.experiments.coverage.mean import laws
+from sottovoce_experiments.coverage.mean import laws
 
 pytestmark = pytest.mark.slow  # the quick part has the contract
 

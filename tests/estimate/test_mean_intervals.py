@@ -22,10 +22,10 @@ from sottovoce.estimate.mean.betting import Bets, Sides, bets_for, bets_for_ever
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.evidence import MeanEvidence, evidence
 from sottovoce.estimate.prior import Prior
-from sottovoce.experiments.coverage.declared.studies import MEAN_CROWDS, MEAN_KINDS, MEAN_METHODS
-from sottovoce.experiments.coverage.draws import add_sums
-from sottovoce.experiments.coverage.mean import Judge, cell, coverages, false_alarms, laws, looks, two_outputs, widths
 from sottovoce.testing.statistics import ALPHA
+from sottovoce_experiments.coverage.declared.studies import MEAN_CROWDS, MEAN_KINDS, MEAN_METHODS
+from sottovoce_experiments.coverage.draws import add_sums
+from sottovoce_experiments.coverage.mean import Judge, cell, coverages, false_alarms, laws, looks, two_outputs, widths
 
 pytestmark = pytest.mark.slow  # the quick part has the contract
 

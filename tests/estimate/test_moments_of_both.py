@@ -17,11 +17,11 @@ from sottovoce.core.exact import law
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.moments import Moments
 from sottovoce.estimate.variance.evidence import from_both
-from sottovoce.experiments.coverage.moments import moment_cells
-from sottovoce.experiments.coverage.variance import draw, variance_of
 from sottovoce.tally.tally import report_cells
 from sottovoce.testing.statistics import ALPHA
 from sottovoce.testing.variance import instance
+from sottovoce_experiments.coverage.moments import moment_cells
+from sottovoce_experiments.coverage.variance import draw, variance_of
 
 RANGE = sv.Interval(-1, 1)
 SPLIT = ("piecewise", "pm-sub", "scdf", "hybrid", "staircase")

@@ -141,9 +141,7 @@ def test_shares_of_numbers_answer_like_reports_that_are_read_as_numbers() -> Non
     for question in (sv.Mean(NUMBERS), sv.Variance(NUMBERS)):
         one, other = found.answer(question), twin.answer(question)
         assert one.value == pytest.approx(other.value) and one.std_errors == pytest.approx(other.std_errors)
-    assert sv.Mean(NUMBERS).answerable_from(found.evidence) and not sv.Mean(sv.Integers(0, 3)).answerable_from(
-        found.evidence
-    )
+    assert found.evidence.answers(sv.Mean(NUMBERS)) and not found.evidence.answers(sv.Mean(sv.Integers(0, 3)))
 
 
 def test_what_cannot_be_answered_is_refused_in_one_sentence() -> None:

@@ -20,11 +20,11 @@ from sottovoce.estimate.group.truth import Crowd
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.shares.supports import SupportsEvidence
-from sottovoce.experiments.coverage.crowds import crowd_of
-from sottovoce.experiments.coverage.group import cohorts, draw_cells
-from sottovoce.experiments.coverage.shown import cell
 from sottovoce.mechanisms.group import bernoulli, nprr
 from sottovoce.testing.statistics import ALPHA
+from sottovoce_experiments.coverage.crowds import crowd_of
+from sottovoce_experiments.coverage.group import cohorts, draw_cells
+from sottovoce_experiments.coverage.shown import cell
 
 HALF = sv.Interval(-1, 1)
 PAIR = {"mechanism": "group-bernoulli", "key": "grr", "n": 1_500, "groups": "2 unequal", "values": "high"}

@@ -27,13 +27,13 @@ from sottovoce.estimate.variance.errors import MeanPart, error_variance, varianc
 from sottovoce.estimate.variance.evidence import from_arms, from_both
 from sottovoce.estimate.variance.same_reports import readings, unbiased
 from sottovoce.estimate.variance.spread import VarianceEvidence
-from sottovoce.experiments.coverage.declared.rounds import VARIANCE_CROWDS
-from sottovoce.experiments.coverage.variance import cell, coverages, draw, protocol, variance_of
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.play import State, replay
 from sottovoce.protocols.simulate import play_round
 from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
 from sottovoce.testing.statistics import ALPHA
+from sottovoce_experiments.coverage.declared.rounds import VARIANCE_CROWDS
+from sottovoce_experiments.coverage.variance import cell, coverages, draw, protocol, variance_of
 
 UNIT_RANGE = sv.Interval(0, 1)
 # Answers whose places, and those of their squares about 1/2 and 1/4, are read exactly.

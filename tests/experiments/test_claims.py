@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from sottovoce.experiments.coverage.declared.shares import lowest
-from sottovoce.experiments.experiment import Row
-from sottovoce.experiments.frequencies.claims import CLAIMS
-from sottovoce.experiments.frequencies.sok import BUDGETS, METHODS
+from sottovoce_experiments.coverage.declared.shares import lowest
+from sottovoce_experiments.experiment import Row
+from sottovoce_experiments.frequencies.claims import CLAIMS
+from sottovoce_experiments.frequencies.sok import BUDGETS, METHODS
 
 
 def rows(**changed: float) -> list[Row]:

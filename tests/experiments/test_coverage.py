@@ -16,13 +16,13 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.channel import Contrast, Rates
-from sottovoce.experiments.catalogue import find, matching
-from sottovoce.experiments.coverage.declared.distributions import Unwarned
-from sottovoce.experiments.coverage.declared.studies import ORACLES, SHARES, SIZES
-from sottovoce.experiments.experiment import Experiment, Row
-from sottovoce.experiments.page import PageColumn, Section, rewritten, sections
-from sottovoce.experiments.runner import Job, compute
 from sottovoce.testing.coverage import contrast_law, coverage, support_law
+from sottovoce_experiments.catalogue import find, matching
+from sottovoce_experiments.coverage.declared.distributions import Unwarned
+from sottovoce_experiments.coverage.declared.studies import ORACLES, SHARES, SIZES
+from sottovoce_experiments.experiment import Experiment, Row
+from sottovoce_experiments.page import PageColumn, Section, rewritten, sections
+from sottovoce_experiments.runner import Job, compute
 
 pytestmark = pytest.mark.slow
 
@@ -250,7 +250,7 @@ def test_an_axis_of_several_names_takes_some_combinations() -> None:
 
 def test_the_list_is_made_without_what_computes_a_study() -> None:
     rooms = "distributions, rounds, shares, studies"
-    code = f"import sys; from sottovoce.experiments.coverage.declared import {rooms};"
+    code = f"import sys; from sottovoce_experiments.coverage.declared import {rooms};"
     code += " print({'numba', 'scipy', 'matplotlib'} & set(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said == "set()\n"

@@ -10,11 +10,11 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate.distribution.band import DRAWS, bound_of, rank_of, reach, root_of
 from sottovoce.estimate.evidence import deviate
-from sottovoce.experiments.coverage.declared.distributions import BINS, DISTRIBUTIONS, HIERARCHIES, STUDIES
-from sottovoce.experiments.coverage.distributions import cells, many
-from sottovoce.experiments.coverage.distributions.populations import law
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import Tally
+from sottovoce_experiments.coverage.declared.distributions import BINS, DISTRIBUTIONS, HIERARCHIES, STUDIES
+from sottovoce_experiments.coverage.distributions import cells, many
+from sottovoce_experiments.coverage.distributions.populations import law
 
 POINT = {"crowd": "spiky", "n": 20_000, "epsilon": 1.0, "buckets": 16}
 KINDS = {"mean", "variance", "cdf", "quantile", "band"}

@@ -14,15 +14,15 @@ from sottovoce.estimate.distribution.bayes.modes import Posterior, explanations,
 from sottovoce.estimate.distribution.bayes.walks import WALKS, Walk
 from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.shares.mixture import Product
-from sottovoce.experiments.distribution import frontier, reports
-from sottovoce.experiments.distribution.decoders import (
+from sottovoce_experiments.distribution import frontier, reports
+from sottovoce_experiments.distribution.decoders import (
     EXPERIMENT,
     ratios,
     simulated,
     summary,
     with_and_without_heaps,
 )
-from sottovoce.experiments.distribution.histograms import REPORTED, TUNED, shares
+from sottovoce_experiments.distribution.histograms import REPORTED, TUNED, shares
 
 
 def test_relatives_are_in_the_same_half() -> None:

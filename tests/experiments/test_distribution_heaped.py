@@ -10,8 +10,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.estimate.distribution.evidence import from_cells
-from sottovoce.experiments.distribution import heaped
-from sottovoce.experiments.distribution.heaped_columns import COLUMNS, NEEDS, Stored
+from sottovoce_experiments.distribution import heaped
+from sottovoce_experiments.distribution.heaped_columns import COLUMNS, NEEDS, Stored
 
 
 def test_no_column_is_in_both_halves() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sottovoce.experiments.catalogue import find
-from sottovoce.experiments.distribution.methods import MEANS, METHODS, errors, run
-from sottovoce.experiments.distribution.table_2 import ERRORS, LABELS
+from sottovoce_experiments.catalogue import find
+from sottovoce_experiments.distribution.methods import MEANS, METHODS, errors, run
+from sottovoce_experiments.distribution.table_2 import ERRORS, LABELS
 
 pytestmark = pytest.mark.slow
 

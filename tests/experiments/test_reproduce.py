@@ -20,16 +20,16 @@ from sottovoce.cli import main
 from sottovoce.core.channel import Keyed
 from sottovoce.core.channel.facets import readings
 from sottovoce.core.coins import SeededCoins
-from sottovoce.experiments import experiment, runner
-from sottovoce.experiments.catalogue import EXPERIMENTS, find
-from sottovoce.experiments.experiment import Experiment, Row
-from sottovoce.experiments.group_means import real as group_real
-from sottovoce.experiments.group_means import synthetic as group_synthetic
-from sottovoce.experiments.group_means.counts import GroupMoments, Law, draw_means
-from sottovoce.experiments.group_means.tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, required
-from sottovoce.experiments.group_means.variants import group_piecewise
-from sottovoce.experiments.runner import Job, compute, portable
-from sottovoce.experiments.sources import SOURCES
+from sottovoce_experiments import experiment, runner
+from sottovoce_experiments.catalogue import EXPERIMENTS, find
+from sottovoce_experiments.experiment import Experiment, Row
+from sottovoce_experiments.group_means import real as group_real
+from sottovoce_experiments.group_means import synthetic as group_synthetic
+from sottovoce_experiments.group_means.counts import GroupMoments, Law, draw_means
+from sottovoce_experiments.group_means.tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, required
+from sottovoce_experiments.group_means.variants import group_piecewise
+from sottovoce_experiments.runner import Job, compute, portable
+from sottovoce_experiments.sources import SOURCES
 
 pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
 
@@ -148,7 +148,7 @@ def test_where_processes_cannot_be_started_the_work_is_done_here(
 
 
 def test_without_matplotlib_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "sottovoce.experiments.figures", raising=False)
+    monkeypatch.delitem(sys.modules, "sottovoce_experiments.figures", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     job = Job(TOY, tmp_path)
     said = job.draw([])

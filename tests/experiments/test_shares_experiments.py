@@ -13,8 +13,10 @@ from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.shares.intervals.misses import SHARES as SHARES_TRIED
 from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess
-from sottovoce.experiments.catalogue import EXPERIMENTS, find, matching
-from sottovoce.experiments.coverage.declared.shares import (
+from sottovoce.testing.coverage import contrast_law, coverage
+from sottovoce.testing.statistics import ALPHA
+from sottovoce_experiments.catalogue import EXPERIMENTS, find, matching
+from sottovoce_experiments.coverage.declared.shares import (
     ALL,
     BUDGETS,
     COHORTS,
@@ -27,14 +29,12 @@ from sottovoce.experiments.coverage.declared.shares import (
     SAME_LAW,
     SIZES,
 )
-from sottovoce.experiments.experiment import Row
-from sottovoce.experiments.frequencies.data import TABLE_3, crowd, shares_of
-from sottovoce.experiments.frequencies.published import PAGE
-from sottovoce.experiments.page import PageColumn, sections
-from sottovoce.experiments.planned import ALLOWED
-from sottovoce.experiments.runner import compute
-from sottovoce.testing.coverage import contrast_law, coverage
-from sottovoce.testing.statistics import ALPHA
+from sottovoce_experiments.experiment import Row
+from sottovoce_experiments.frequencies.data import TABLE_3, crowd, shares_of
+from sottovoce_experiments.frequencies.published import PAGE
+from sottovoce_experiments.page import PageColumn, sections
+from sottovoce_experiments.planned import ALLOWED
+from sottovoce_experiments.runner import compute
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 pytestmark = pytest.mark.slow

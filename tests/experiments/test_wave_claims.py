@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sottovoce.experiments.distribution import claims
-from sottovoce.experiments.distribution.claims import (
+from sottovoce_experiments.distribution import claims
+from sottovoce_experiments.distribution.claims import (
     ADMM,
     BINNED,
     CLAIMS,
@@ -27,8 +27,8 @@ from sottovoce.experiments.distribution.claims import (
     signs_first,
     square_is_least,
 )
-from sottovoce.experiments.distribution.crowds import BETA
-from sottovoce.experiments.distribution.wave_figures import EXPERIMENTS
+from sottovoce_experiments.distribution.crowds import BETA
+from sottovoce_experiments.distribution.wave_figures import EXPERIMENTS
 
 Row = dict[str, Any]
 

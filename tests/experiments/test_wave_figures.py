@@ -5,10 +5,10 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from sottovoce.experiments.catalogue import find
-from sottovoce.experiments.distribution.wave_figures import EXPERIMENTS, waves
 from sottovoce.mechanisms.distribution.common import bandwidth
 from sottovoce.privacy.audit import audit
+from sottovoce_experiments.catalogue import find
+from sottovoce_experiments.distribution.wave_figures import EXPERIMENTS, waves
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 
 from sottovoce.fast.compiled import compiled
 
-PACKAGE = Path(__file__).parents[2] / "src" / "sottovoce"
+PACKAGES = [Path(__file__).parents[2] / folder for folder in ("src", "experiments")]
 
 
 def total(values):  # type: ignore[no-untyped-def]
@@ -61,5 +61,6 @@ def test_a_cache_that_others_may_write_to_is_not_used(tmp_path: Path, monkeypatc
 
 
 def test_every_cached_kernel_is_compiled_here() -> None:
-    using = {p.name for p in PACKAGE.rglob("*.py") if re.search(r"\bcache=True", p.read_text(encoding="utf-8"))}
+    files = [path for folder in PACKAGES for path in folder.rglob("*.py")]
+    using = {path.name for path in files if re.search(r"\bcache=True", path.read_text(encoding="utf-8"))}
     assert using == {"compiled.py"}

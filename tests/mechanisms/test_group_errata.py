@@ -16,11 +16,11 @@ from sottovoce.cli import main
 from sottovoce.core.arithmetic.rational import UNIT, float_up, loss, odds
 from sottovoce.core.channel import Keyed
 from sottovoce.core.domain import Categories, Interval, Pair
-from sottovoce.experiments.group_means.counts import Law, draw_means
-from sottovoce.experiments.group_means.losses import EXPERIMENT, cell
-from sottovoce.experiments.group_means.synthetic import DATA, crowd
-from sottovoce.experiments.group_means.variants import group_bernoulli, group_laplace, group_nprr, group_piecewise
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
+from sottovoce_experiments.group_means.counts import Law, draw_means
+from sottovoce_experiments.group_means.losses import EXPERIMENT, cell
+from sottovoce_experiments.group_means.synthetic import DATA, crowd
+from sottovoce_experiments.group_means.variants import group_bernoulli, group_laplace, group_nprr, group_piecewise
 
 pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
 

@@ -11,7 +11,7 @@ import pytest
 import sottovoce as sv
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-GENERATOR: dict[str, Any] = runpy.run_path(str(DOCS / "generate_means.py"))
+GENERATOR: dict[str, Any] = runpy.run_path(str(DOCS.parent / "scripts" / "generate_means.py"))
 MADE_FOR = ["designed (worst-case)", *(f"designed for {prior}" for prior in GENERATOR["PRIORS"])]
 
 

@@ -14,7 +14,14 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.channel import Then
 from sottovoce.estimate.mean.sequential import SequentialMeanEvidence, two_rounds
-from sottovoce.experiments.coverage.adaptive import (
+from sottovoce.protocols.checkpoints import checkpoint, resume
+from sottovoce.protocols.mean.adaptive import LEAST_EPSILON
+from sottovoce.protocols.mean.belief import CAUTION, PLACES, STEPS, believed, needed_gain, spread
+from sottovoce.protocols.play import replay
+from sottovoce.protocols.simulate import play_round, rounds
+from sottovoce.tally.laws import law_row
+from sottovoce.testing.statistics import ALPHA
+from sottovoce_experiments.coverage.adaptive import (
     RANGE,
     Run,
     SecondRounds,
@@ -28,14 +35,7 @@ from sottovoce.experiments.coverage.adaptive import (
     one_round_error,
     report_law,
 )
-from sottovoce.experiments.coverage.declared.rounds import ROUNDS_KINDS
-from sottovoce.protocols.checkpoints import checkpoint, resume
-from sottovoce.protocols.mean.adaptive import LEAST_EPSILON
-from sottovoce.protocols.mean.belief import CAUTION, PLACES, STEPS, believed, needed_gain, spread
-from sottovoce.protocols.play import replay
-from sottovoce.protocols.simulate import play_round, rounds
-from sottovoce.tally.laws import law_row
-from sottovoce.testing.statistics import ALPHA
+from sottovoce_experiments.coverage.declared.rounds import ROUNDS_KINDS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 LAWS = {**laws(), **hostile()}
@@ -380,7 +380,7 @@ def test_intervals_cover(law: str, epsilon: int, seed: int) -> None:
 @pytest.mark.slow
 def test_the_page_shows_what_the_command_writes() -> None:
     """One-round columns are exact; adaptive ones are measured again in a few first rounds."""
-    generator = runpy.run_path(str(DOCS / "generate_adaptive.py"))
+    generator = runpy.run_path(str(DOCS.parent / "scripts" / "generate_adaptive.py"))
     text = (DOCS / "adaptive-mean.md").read_text(encoding="utf-8")
     assert generator["MARK"] in text
     for n in (10_000, 100_000):

@@ -15,14 +15,6 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.domain import Above, Clamp
-from sottovoce.experiments.coverage.ranges import (
-    coverages,
-    draw_round,
-    oracle_error,
-    run_search,
-    searches,
-    squared_error,
-)
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State, play
@@ -33,6 +25,14 @@ from sottovoce.protocols.ranges.tails import Tail, best_distances
 from sottovoce.protocols.simulate import play_round
 from sottovoce.tally.tally import Tally
 from sottovoce.testing.statistics import ALPHA
+from sottovoce_experiments.coverage.ranges import (
+    coverages,
+    draw_round,
+    oracle_error,
+    run_search,
+    searches,
+    squared_error,
+)
 
 WIDE = sv.Interval("-1e6", "1e6")
 

@@ -93,8 +93,16 @@ def test_forwarded_headers_are_read_only_from_a_proxy_that_is_trusted(shown):
 def test_public_addresses_that_are_refused(wrong, tmp_path, capsys):
     with pytest.raises(ParameterError, match="public address must be"):
         Addresses(wrong)
-    assert main(["serve", str(tmp_path / "none.toml"), "--public-url", wrong]) == 2
-    assert "public address must be" in capsys.readouterr().err
+    for command_line in (["serve", str(tmp_path / "none.toml")], ["shuffle", "http://127.0.0.1:9"]):
+        assert main([*command_line, "--public-url", wrong]) == 2
+        assert "public address must be" in capsys.readouterr().err
+
+
+def test_a_shuffler_prints_its_public_address(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)
+    options = ["--file", str(tmp_path / "waiting.sqlite"), "--port", "0", "--public-url", PUBLIC]
+    assert main(["shuffle", "http://127.0.0.1:9", *options]) == 0
+    assert json.loads(capsys.readouterr().out) == {"url": PUBLIC}
 
 
 def test_printed_addresses_can_be_reached(monkeypatch):

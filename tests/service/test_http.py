@@ -29,7 +29,7 @@ from sottovoce.service.http.problems import PROBLEMS
 from sottovoce.service.invitations import add_token, invite
 from sottovoce.service.results import REPEATED
 from sottovoce.service.shuffler.opening import sealed_route_of
-from sottovoce.service.shuffler.sealing import new_key
+from sottovoce.service.shuffler.unsealing import new_key
 from sottovoce.service.stores.base import CLOSED
 from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.tally.tally import Tally
@@ -358,6 +358,9 @@ def test_a_study_is_created_as_a_draft_and_opened(site: Site) -> None:
     assert site.act(f"/{name}/open", manager, key="open").json()["state"] == "open"
     sent = site.client.post(f"/v1/studies/{name}/reports", content=batch, headers={"content-type": CBOR_TYPE})
     assert sent.status_code == 200
+    edited = source.replace(b'"1"', b'"2"')
+    second = site.act("?participants=1000", manager, key="second", content=edited).json()
+    assert made.json()["also_open"] == [] and second["also_open"] == [name]
     bad = site.act("?participants=9", manager, key="bad", content=b"[study]\nname = 3")
     assert bad.status_code == 400 and bad.json()["mistakes"]
     assert problem(site.act("?participants=x", manager, key="worse", content=source)) == "invalid_request"

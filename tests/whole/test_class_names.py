@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.whole.parsed import nodes
 
-ROOT = Path(__file__).resolve().parents[2] / "src" / "sottovoce"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def shared(sources: dict[str, str]) -> dict[str, list[str]]:
@@ -22,7 +22,8 @@ def shared(sources: dict[str, str]) -> dict[str, list[str]]:
 
 
 def test_no_two_classes_share_a_name() -> None:
-    assert shared({str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in ROOT.rglob("*.py")}) == {}
+    files = [path for folder in ("src", "experiments") for path in (ROOT / folder).rglob("*.py")]
+    assert shared({str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}) == {}
 
 
 def test_a_shared_name_is_noticed() -> None:

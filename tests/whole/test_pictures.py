@@ -15,10 +15,10 @@ PICTURES = sorted((DOCS / "pictures").glob("*.svg"))
 
 @pytest.mark.slow
 def test_the_pictures_are_what_their_command_draws() -> None:
-    drawn = runpy.run_path(str(DOCS / "generate_pictures.py"))["pictures"]()
+    drawn = runpy.run_path(str(DOCS.parent / "scripts" / "generate_pictures.py"))["pictures"]()
     assert sorted(drawn) == [path.stem for path in PICTURES]
     for path in PICTURES:
-        assert path.read_text(encoding="utf-8") == drawn[path.stem], "Run `python docs/generate_pictures.py`."
+        assert path.read_text(encoding="utf-8") == drawn[path.stem], "Run `python scripts/generate_pictures.py`."
 
 
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.stem)

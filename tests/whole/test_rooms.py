@@ -1,4 +1,7 @@
-"""Who may import whom: the device side is standard library only, and imports point one way."""
+"""Who may import whom: the device side is standard library only, and imports point one way.
+
+Stubs (`.pyi`) may name any room: only type checkers read them.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,9 @@ from tests.whole.parsed import nodes
 PACKAGE = "sottovoce"
 TESTS = Path(__file__).resolve().parents[1]
 SOURCE = TESTS.parent / "src" / PACKAGE
+BESIDE = "sottovoce_experiments"  # a package of its own, which is not in the wheel
+EXPERIMENTS = TESTS.parent / "experiments" / BESIDE
+RUNS_EXPERIMENTS = "cli/reproduce.py"
 LONGEST_FILE = 450
 FULLEST_FOLDER = 22  # modules, with __init__
 
@@ -29,12 +35,12 @@ for _step in _ladder:
     ANALYSIS |= {room: set(_below) for room in _step}
     _below |= set(_step)
 TOP = {room: set(_below) for room in ("service", "engines", "testing")}
-# Coverage that is summed over a law is part of the contract, and a study is made of it.
-TOP["experiments"] = _below | {"testing"}
-# The command line is the roof: `serve`, `reproduce` and `bench` start what the rooms below it hold.
+# The command line is the roof: `serve` and `bench` start what the rooms below it hold.
 ROOF = {room: _below | set(TOP) | {"cli"} for room in ("cli", "__main__")}
 # The package's own __init__ re-exports by name through core/late.py.
 ALLOWED = {"__init__": {"core"}, **DEVICE, **ANALYSIS, **TOP, **ROOF}
+# Coverage that is summed over a law is part of the contract, and a study is made of it.
+ALLOWED[BESIDE] = _below | {"testing"}
 
 STDLIB_ONLY = {"__init__", *DEVICE}
 # Only Coins may draw: generators that can be predicted stay out of the rooms that randomise.
@@ -47,7 +53,7 @@ LOADING_CALLS = {"__import__", "exec", "eval"}
 
 
 def room_of(path: str) -> str:
-    """The room of a file, given its path inside the package."""
+    """The room of a file, given its path inside the package; the package beside it is a room of its own."""
     return path.split("/")[0].removesuffix(".py")
 
 
@@ -70,10 +76,13 @@ def import_fault(path: str, name: str) -> str | None:
     """Why this file may not import this name, or None."""
     room = room_of(path)
     parts = name.split(".")
+    if parts[0] == BESIDE:
+        allowed = room == BESIDE or path == RUNS_EXPERIMENTS
+        return None if allowed else f"imports '{name}', which is not in the wheel"
     if parts[0] == PACKAGE:
         if len(parts) == 1 or (parts[1] not in ALLOWED and parts[1] != "__version__"):
             # Through the package's face any room could reach any other.
-            return None if room in ROOF or room in TOP else f"imports '{name}' through the package's face"
+            return None if room in {*ROOF, *TOP, BESIDE} else f"imports '{name}' through the package's face"
         if parts[1] in (room, "__version__") or parts[1] in ALLOWED[room]:
             return None
         return f"imports '{name}', but {room} may not import {parts[1]}"
@@ -114,13 +123,10 @@ def faults(path: str, source: str) -> list[str]:
 
 
 def test_the_source_keeps_to_its_rooms() -> None:
-    files = sorted(SOURCE.rglob("*.py"))
+    files = {file.relative_to(SOURCE).as_posix(): file for file in sorted(SOURCE.rglob("*.py"))}
+    files |= {file.relative_to(EXPERIMENTS.parent).as_posix(): file for file in sorted(EXPERIMENTS.rglob("*.py"))}
     assert files, "The package has no source."
-    found = [
-        fault
-        for file in files
-        for fault in faults(file.relative_to(SOURCE).as_posix(), file.read_text(encoding="utf-8"))
-    ]
+    found = [fault for path, file in files.items() for fault in faults(path, file.read_text(encoding="utf-8"))]
     assert not found, "\n" + "\n".join(found)
 
 
@@ -145,7 +151,9 @@ BAD = {
     "between neighbours": ("design/a.py", "from sottovoce.privacy import audit"),
     "library to service": ("study/a.py", "from sottovoce.service.stores import SQLite"),
     "library to command line": ("service/a.py", "from sottovoce.cli import main"),
-    "testing to experiments": ("testing/a.py", "from sottovoce import experiments"),
+    "testing to experiments": ("testing/a.py", "import sottovoce_experiments"),
+    "another command to experiments": ("cli/bench.py", "from sottovoce_experiments.catalogue import find"),
+    "experiments to service": (f"{BESIDE}/a.py", "from sottovoce.service import app"),
     "library to testing": ("estimate/a.py", "from ..testing import check_mechanism"),
     "round the corner": ("core/a.py", "import sottovoce as sv"),
     "round the corner, by from": ("fast/a.py", "from sottovoce import Study"),
@@ -184,18 +192,20 @@ GOOD = {
         "import numpy as np\nfrom ..client import ledger\nfrom ..fast import k",
     ),
     "seeded simulation in analysis": ("study/a.py", "import random\nimport importlib"),
-    "experiments to testing": ("experiments/a.py", "from sottovoce.testing.coverage import coverage"),
+    "experiments to testing": (f"{BESIDE}/a.py", "from sottovoce.testing.coverage import coverage"),
+    "experiments to experiments": (f"{BESIDE}/a.py", "from sottovoce_experiments.page import Page"),
+    "reproduce to experiments": ("cli/reproduce.py", "from sottovoce_experiments.page import Page"),
     "testing to analysis": ("testing/a.py", "from ..study import planner\nfrom ..privacy import audit"),
     "command line to all": (
         "cli.py",
-        "import sottovoce as sv\nfrom .service import app\nfrom . import experiments",
+        "import sottovoce as sv\nfrom .service import app\nfrom . import engines",
     ),
     "version": ("client/a.py", "from sottovoce import __version__"),
     "just short enough": ("core/a.py", "x = 1\n" * LONGEST_FILE),
 }
 
 
-@pytest.mark.parametrize("root", [SOURCE, TESTS], ids=["source", "tests"])
+@pytest.mark.parametrize("root", [SOURCE, EXPERIMENTS, TESTS], ids=["source", "experiments", "tests"])
 def test_no_folder_is_crowded(root: Path) -> None:
     sizes = Counter(file.parent.relative_to(root).as_posix() for file in root.rglob("*.py"))
     assert {folder: size for folder, size in sizes.items() if size > FULLEST_FOLDER} == {}

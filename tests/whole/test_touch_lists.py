@@ -82,9 +82,11 @@ def test_a_decoder_is_found_by_its_file() -> None:
 
 def test_each_question_is_in_the_list() -> None:
     beside = {"Several"}  # which a protocol asks, and no mechanism
-    found = {home.partition(":")[2]: kind for home, kind in own_classes("core", Question).items()}
-    assert {name for name, kind in found.items() if kind not in QUESTIONS.values()} == beside
-    assert all(QUESTIONS[kind].kind == kind for kind in QUESTIONS)
+    homes = own_classes("core", Question)
+    assert {question.__name__ for question in homes.values() if question not in QUESTIONS.values()} == beside
+    for kind, question in QUESTIONS.items():
+        words = kind.split("-")
+        assert question.kind == kind and homes[f"core.question.{'_'.join(words)}:{''.join(map(str.title, words))}"]
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)

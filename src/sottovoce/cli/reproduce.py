@@ -11,11 +11,11 @@ from typing import Any
 from sottovoce.cli.show import note, progress, table
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
-from sottovoce.experiments.catalogue import EXPERIMENTS, matching
-from sottovoce.experiments.experiment import Row
-from sottovoce.experiments.page import rewrite
-from sottovoce.experiments.runner import DATA_VARIABLE, Job
-from sottovoce.experiments.sources import SOURCES
+from sottovoce_experiments.catalogue import EXPERIMENTS, matching
+from sottovoce_experiments.experiment import Row
+from sottovoce_experiments.page import rewrite
+from sottovoce_experiments.runner import DATA_VARIABLE, Job
+from sottovoce_experiments.sources import SOURCES
 
 
 def listing(*, as_json: bool) -> None:

@@ -15,11 +15,11 @@ _ROOT = "sottovoce"
 _EXTRAS = {"matplotlib": "plot", "duckdb": "duckdb", "pyspark": "spark", "pyreadstat": "labelled"}
 
 
-def load(target: str) -> Any:
+def load(target: str, *, package: str = _ROOT) -> Any:
     """The object that "module:name" names, with `module` relative to the package; without a name the module itself."""
     module, _, name = target.partition(":")
     try:
-        found = importlib.import_module(f"{_ROOT}.{module}")
+        found = importlib.import_module(f"{package}.{module}")
         return getattr(found, name) if name else found
     except ModuleNotFoundError as problem:
         raise missing(problem) from None
@@ -30,6 +30,10 @@ def missing(problem: ModuleNotFoundError) -> ImportError:
     package = (problem.name or "").partition(".")[0]
     if package in ("", _ROOT):
         return problem
+    if package == "sottovoce_experiments":
+        return MissingExtraError(
+            "The experiments are a package of their own: run pip install ./experiments in a copy of the repository."
+        )
     extra = _EXTRAS.get(package, "analysis")
     return MissingExtraError(
         f"This needs the package {package}, which is not installed: pip install 'sottovoce[{extra}]'."

@@ -1,7 +1,7 @@
 """Readings of one or several tallies, by the shape of the law: the contract between counting and estimating.
 
-One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally)`,
-which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which
+One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally,
+candidates)`, which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which
 answers its question from evidence of another room; and `predicted_variance(mechanism, truth, n, target=...)`.
 """
 
@@ -37,6 +37,10 @@ Ints = NDArray[np.int64]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
 MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor ...
 MOST_MISSED = 0.01  # ... or one that may miss by more than this probability more often
+NOT_POOLED = (
+    "Only tallies that all ask for the shares of the same values, for the same mean, or for the same"
+    " distribution in the same buckets, can be combined."
+)
 
 
 class OutputTally(NamedTuple):
@@ -62,6 +66,18 @@ class Contributions(NamedTuple):
     least: Floats
     most: Floats
     reports: Floats
+
+
+class Functional(NamedTuple):
+    """Linear functionals of the values: unbiased values of their own, and their joint covariance."""
+
+    values: Floats
+    covariance: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
 
 class Offer(Enum):
@@ -142,6 +158,11 @@ class Evidence(ABC):
             raise NoCovarianceError(f"The covariance of these {len(each)} values is not known.")
         return each.reshape(1, 1)
 
+    def functional(self, weights: Floats, target: str = "population") -> Functional:
+        """Weighted sums of the values with their covariance, one row of weights for each sum."""
+        rows = np.atleast_2d(weights)
+        return Functional(rows @ self.values(), rows @ self.covariance(target) @ rows.T)
+
     def likelihood(self) -> Mixture:
         """The likelihood of shares as an operator, if there is one."""
         raise ParameterError(f"Reports about a {self.noun} have no likelihood of shares.")
@@ -166,11 +187,7 @@ class Evidence(ABC):
 
     def decoded(self, decoder: Decoder) -> Decoded:
         """The values of a decoder."""
-        return decoder.decode(self)
-
-    def with_reports(self, reports: Any) -> Evidence:
-        """The same, with the reports themselves if their likelihood needs them."""
-        return self
+        return decoder.solve(self)
 
     def contributions(self) -> Contributions | None:
         """How far one report can move each value, over all reports that are valid; None where values are no means."""
@@ -184,6 +201,10 @@ class Evidence(ABC):
     def restricted(self, codes: Ints, labels: Sequence[object]) -> Evidence:
         """The same about some codes only."""
         raise ParameterError(f"Candidates are supported for shares only, not for a {self.noun}.")
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> Evidence:
+        """The evidence of several tallies of different people, with weights of least variance unless some are given."""
+        raise ParameterError(NOT_POOLED)
 
     # --- intervals ---------------------------------------------------------------------------------
     @abstractmethod

@@ -74,6 +74,12 @@ class Collector:
         except KeyError:
             raise UnknownStudyError("No study of this name is collected here.") from None
 
+    def open_namesakes(self, name: str) -> list[Course]:
+        """Other open studies with the same name in their files: an edited study file is another study."""
+        title = self.course(name).manifest.facts.name
+        others = (course for course in self.courses.values() if course.name != name and course.row.state == OPEN)
+        return [course for course in others if course.manifest.facts.name == title]
+
     def create(
         self,
         source: bytes,

@@ -18,7 +18,7 @@ from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.shares.maximise import NotConvergedWarning
 from sottovoce.estimate.shares.mixture import Dense
-from sottovoce.experiments.distribution.decoders import distances, simulated
+from sottovoce_experiments.distribution.decoders import distances, simulated
 
 BENDS = sorted({walk.bend for walk in WALKS})
 

@@ -51,7 +51,7 @@ def test_shares_are_those_of_one_channel_that_sends_either_wave() -> None:
     )
     least = (scores**2 @ even - inner) / found.n
     exact = sum(
-        np.diag(part._covariance(own, part.transition.forward(truth), truth, "population"))
+        np.diag(part.decode.covariance(own, part.transition.forward(truth), "population", truth)) / part.n
         for part, own in zip(parts, found.evidence.weights, strict=True)  # type: ignore[attr-defined]
     )
     assert exact == pytest.approx(least, rel=1e-9)

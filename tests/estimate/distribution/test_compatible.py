@@ -13,9 +13,9 @@ import sottovoce as sv
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.distribution.compatible import Region, averages, region
 from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
-from sottovoce.experiments.coverage.distributions.populations import law, moments, truth
 from sottovoce.tally.laws import law_at, law_row
 from sottovoce.tally.tally import Tally
+from sottovoce_experiments.coverage.distributions.populations import law, moments, truth
 
 UNIT = sv.Interval(0, 1)
 

@@ -8,7 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.experiments.coverage.distributions.heaped import report_law
+from sottovoce_experiments.coverage.distributions.heaped import report_law
 
 pytestmark = pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
 LOANS = np.repeat([0, 5_000, 10_000, 15_000, 20_000.0], [3, 1, 4, 1, 1])

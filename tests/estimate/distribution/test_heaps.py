@@ -11,7 +11,7 @@ from sottovoce.estimate.distribution.bayes.heaps import HeapPosterior, heaps, ro
 from sottovoce.estimate.distribution.bayes.walks import Walk
 from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.experiments.distribution.decoders import with_and_without_heaps
+from sottovoce_experiments.distribution.decoders import with_and_without_heaps
 
 Array = np.ndarray
 

@@ -76,7 +76,7 @@ def test_scores_are_unbiased_and_the_fast_products_are_those_of_the_law(case: st
     rates = rng.dirichlet(np.ones(mechanism.cells))
     assert np.allclose(decode.values(rates), decode.scores(np.eye(buckets)) @ rates, atol=1e-11)
     assert np.allclose(decode.squares(rates), decode.scores(np.eye(buckets)) ** 2 @ rates, rtol=1e-11)
-    assert np.allclose(decode.products(weights, rates), (scores * rates) @ scores.T, rtol=1e-9, atol=1e-11)
+    assert np.allclose(decode._products(weights, rates), (scores * rates) @ scores.T, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
-from sottovoce.estimate.distribution.base import Functional
 from sottovoce.estimate.distribution.circle.direction import _arc
+from sottovoce.estimate.evidence import Functional
 from sottovoce.estimate.gaussian.law import ArmCells, Likelihood, law
 from sottovoce.estimate.gaussian.shape import common_laws, shape_of
-from sottovoce.experiments.coverage.gaussian import drawn
 from sottovoce.tally.laws import law_row
+from sottovoce_experiments.coverage.gaussian import drawn
 
 VALUES = sv.Integers(0, 31)
 

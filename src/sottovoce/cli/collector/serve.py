@@ -18,7 +18,6 @@ from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.app import Application
 from sottovoce.service.http.server import bound_socket, make_server
 from sottovoce.service.stores import open_store
-from sottovoce.service.stores.base import OPEN
 from sottovoce.study.reading import check_study
 
 NAME = "The study file"
@@ -73,14 +72,13 @@ def _create(collector: Collector, source: bytes, participants: int | None) -> No
         name = collector.create(source, participants, tell=tell)
     if participants is None and len(collector.courses) > known:
         note(f"planned for {PARTICIPANTS:,} participants; --participants says how many you expect.")
-    facts = collector.course(name).manifest.facts
-    for other in collector.courses.values():
-        if other.manifest.facts.name == facts.name and other.name != name and other.row.state == OPEN:
-            note(
-                f"The store has another open study named {facts.name}, from a study file with other words:"
-                f" {other.name}, with {plural(other.row.reports, 'report', ',')}. Both collect. End the other one with"
-                f" `sottovoce close STORE --study {other.name}`."
-            )
+    for other in collector.open_namesakes(name):
+        title = other.manifest.facts.name
+        note(
+            f"The store has another open study named {title}, from a study file with other words:"
+            f" {other.name}, with {plural(other.row.reports, 'report', ',')}. Both collect. End the other one with"
+            f" `sottovoce close STORE --study {other.name}`."
+        )
 
 
 def _printed(course: Course, base: str) -> dict[str, str]:

@@ -12,11 +12,20 @@ from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.server import make_server
 from sottovoce.service.shuffler.mixer import Mixer
 from sottovoce.service.shuffler.relay import Relay
-from sottovoce.service.shuffler.sealing import new_key as drawn_key
+from sottovoce.service.shuffler.unsealing import new_key as drawn_key
 
 
-def shuffle(collector: str | None, *, file: str, new_key: str | None, host: str, port: int, least: int) -> None:
-    """Pass on until interrupted, or write a key."""
+def shuffle(
+    collector: str | None,
+    *,
+    file: str,
+    new_key: str | None,
+    host: str,
+    port: int,
+    least: int,
+    addresses: Addresses,
+) -> None:
+    """Pass on until interrupted, or write a key. Prints the address that devices and participants open."""
     if (collector is None) == (new_key is None):
         raise ParameterError("Name the collector to pass reports on to, or the file of a new key, one of the two.")
     if new_key is not None:
@@ -31,11 +40,12 @@ def shuffle(collector: str | None, *, file: str, new_key: str | None, host: str,
         raise ParameterError(f"The shuffler cannot listen there: {problem.strerror}.") from None
     relay.start()
     try:
-        print(json.dumps({"url": Addresses().printed(host, listening.getsockname()[1])}), flush=True)
+        print(json.dumps({"url": addresses.printed(host, listening.getsockname()[1])}), flush=True)
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listening])
     finally:
         relay.stop()
+        listening.close()
 
 
 def _write_key(path: str) -> None:

@@ -13,6 +13,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print rows that a program ca
 Store = Annotated[str, typer.Argument(metavar="STORE", help="An SQLite file, or postgresql://...")]
 Study = Annotated[str | None, typer.Option(metavar="ID", help="The study's id or name; not needed if there is one.")]
 Level = Annotated[float, typer.Option(help="The confidence level of the intervals.")]
+PublicUrl = Annotated[
+    str | None, typer.Option(metavar="URL", help="The address that participants open, where a proxy has another.")
+]
 
 
 def demo(
@@ -61,9 +64,7 @@ def serve(
     key: Annotated[
         str | None, typer.Option(metavar="FILE", help="The private key, where reports come through a shuffler.")
     ] = None,
-    public_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="The address that participants open, where a proxy has another.")
-    ] = None,
+    public_url: PublicUrl = None,
     trust_proxy: Annotated[
         bool, typer.Option("--trust-proxy", help="Read X-Forwarded-Proto and X-Forwarded-Host, which a proxy sets.")
     ] = False,
@@ -84,9 +85,13 @@ def shuffle(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 8001,
     least: Annotated[int, typer.Option(min=2, help="The fewest reports of a batch, whatever a study asks for.")] = 100,
+    public_url: PublicUrl = None,
 ) -> None:
     """Take sealed reports from devices, and pass them on to a collector in large batches, in random order."""
-    load("cli.collector.shuffle:shuffle")(collector, file=file, new_key=new_key, host=host, port=port, least=least)
+    addresses = load("service.http.addresses:Addresses")(public_url)
+    load("cli.collector.shuffle:shuffle")(
+        collector, file=file, new_key=new_key, host=host, port=port, least=least, addresses=addresses
+    )
 
 
 def status(

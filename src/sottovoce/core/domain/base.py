@@ -67,11 +67,6 @@ class Domain(Declared, ABC):
         """The answer itself, behind all views of it."""
         return self
 
-    @property
-    def distributed(self) -> Domain:
-        """The numbers or categories that bins, or the levels of a tree over them, are a view of."""
-        return self
-
     @abstractmethod
     def encode(self, value: object) -> Any:
         """The code of a value; a value outside raises `DomainError` before any coin is drawn."""
@@ -129,10 +124,6 @@ class View(Domain):
     def root(self) -> Domain:
         root: Domain = self.of.root
         return root
-
-    @property
-    def distributed(self) -> Domain:
-        return self if self.numbers is not None else self.of.distributed
 
     def foreign(self) -> list[object]:
         foreign: list[object] = self.of.foreign()

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import late
-from sottovoce.core.errors import TooLargeError
+from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.evidence import (
@@ -28,6 +28,7 @@ from sottovoce.estimate.evidence import (
     Contributions,
     Counted,
     Evidence,
+    Functional,
     Offer,
     most_excess,
 )
@@ -45,18 +46,6 @@ COMPATIBLE = "compatible"
 GUARDED = "guarded"
 CHECKED = 64  # functionals whose law is judged where there are too many for all
 MOST_TOGETHER = 1 << 11  # buckets, all covariances of whose shares are computed
-
-
-class Functional(NamedTuple):
-    """Linear functionals of a distribution: unbiased values, and their joint covariance."""
-
-    values: Floats
-    covariance: Floats
-
-    @property
-    def errors(self) -> Floats:
-        """Standard errors."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
 
 def kept_inside(bounds: Bounds, limits: tuple[float, float]) -> Bounds:
@@ -117,11 +106,6 @@ class DistributionEvidence(Evidence):
     def variances(self, target: str) -> Floats:
         return np.maximum(np.diag(self.covariance(target)), 0)
 
-    def functional(self, weights: Floats, target: str = "population") -> Functional:
-        """Sums of shares with these weights, one row for each functional."""
-        rows = np.atleast_2d(weights)
-        return Functional(rows @ self.values(), rows @ self.covariance(target) @ rows.T)
-
     def fitted(self, weights: Floats, target: str = "population") -> Functional:
         """The same values, and their covariance where the shares are likely ones: what bands are made of.
 
@@ -129,6 +113,9 @@ class DistributionEvidence(Evidence):
         make the largest one of them, in standard errors, larger than that of normal deviations.
         """
         return self.functional(weights, target)
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> DistributionEvidence:
+        raise ParameterError("Distributions are combined from reports that are counted one by one, of no series.")
 
     def check_together(self, what: str) -> None:
         """Refuse what needs all covariances of too many buckets."""

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.distribution.branches import LevelReports, branches_of
-from sottovoce.estimate.distribution.linear import MOST_DENSE, DenseDecode, LinearDecode
+from sottovoce.estimate.distribution.linear import MOST_DENSE, DenseDecode
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.transition import LevelsTransition
 from sottovoce.estimate.distribution.tree import Tree
 from sottovoce.estimate.evidence import Offer
+from sottovoce.estimate.reading import OutputReading
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -31,7 +32,7 @@ def _leaves(nodes: Floats, width: int, leaves: int) -> Floats:
     return np.repeat(nodes, width, axis=0)[:leaves]
 
 
-class LevelsDecode(LinearDecode):
+class LevelsDecode(OutputReading):
     """Scores of the reports of all levels.
 
     A score is that of equal shares plus what a report says about the distance from them. So it depends little on which
@@ -84,15 +85,20 @@ class LevelsDecode(LinearDecode):
     def squares(self, rates: Floats) -> Floats:
         if self.leaves * self.outputs <= SMALL:
             return np.asarray(self._matrix**2 @ rates)
-        return np.diag(self.products(np.eye(self.leaves), rates)).copy()
+        return np.diag(self._products(np.eye(self.leaves), rates)).copy()
 
     def products(self, weights: Floats, rates: Floats) -> Floats:
-        """The mean product of the scores of each two functionals, without the scores themselves.
+        """The mean product of the scores of each two functionals; of many without the scores themselves.
 
         A score is a constant plus a sum over the nodes in whose sets the report lies, so its square needs to know how
         often reports lie in the sets of two nodes at once.
         """
         rows = np.atleast_2d(weights)
+        if len(rows) <= FEW or self.leaves * self.outputs <= SMALL:
+            return super().products(rows, rates)
+        return self._products(rows, rates)
+
+    def _products(self, rows: Floats, rates: Floats) -> Floats:
         found, start = np.zeros((len(rows), len(rows))), rows.mean(axis=1)
         for one, each in zip(self.branches, self.node_weights(rows), strict=True):
             own = rates[one.cells]
@@ -198,7 +204,7 @@ class HaarTransform(LevelsDecode):
         return found
 
 
-def levels_decode(transition: LevelsTransition) -> LinearDecode:
+def levels_decode(transition: LevelsTransition) -> OutputReading:
     """The decoder of reports about the nodes of all levels, or about differences of their halves.
 
     Differences of halves that nobody can hold tell more about the others than the transform uses (12 percent of the
@@ -218,12 +224,6 @@ class HierarchyEvidence(OutputsEvidence):
     def branches(self) -> tuple[LevelReports, ...]:
         """Those who answered about each level."""
         return branches_of(self.counted.mechanism.channel)
-
-    def products(self, rows: Floats, rates: Floats) -> Floats:
-        decode = self.decode
-        if len(rows) <= FEW or not isinstance(decode, LevelsDecode) or decode.leaves * decode.outputs <= SMALL:
-            return OutputsEvidence.products(self, rows, rates)
-        return decode.products(rows, rates)
 
     @property
     def offers(self) -> frozenset[Offer]:

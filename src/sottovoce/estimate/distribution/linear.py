@@ -6,7 +6,6 @@ shares (M' D^-1 M)^-1 M' D^-1 r of the rates r have the least variance there, an
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +15,7 @@ from sottovoce.core.channel import Channel
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.late import load
 from sottovoce.estimate.distribution.transition import LevelsTransition, Transition, WaveTransition, transition_of
+from sottovoce.estimate.reading import MatrixReading, OutputReading
 
 Floats = NDArray[np.float64]
 MOST_DENSE = 1 << 11  # buckets whose shares are found by solving linear equations
@@ -23,33 +23,8 @@ MOST_SOLVED = 1 << 9  # where another way takes a linear time; of least variance
 _EXACT = 1e-6  # of a share, by which a solution may fail its equations
 
 
-class LinearDecode(ABC):
-    """The scores of outputs."""
-
-    @abstractmethod
-    def scores(self, weights: Floats) -> Floats:
-        """The score of each output for sums of shares with these weights, one row for each sum."""
-
-    @abstractmethod
-    def values(self, rates: Floats) -> Floats:
-        """The shares of the buckets."""
-
-    @abstractmethod
-    def squares(self, rates: Floats) -> Floats:
-        """The mean square of the score of each bucket."""
-
-    def between(self, shares: Floats) -> Floats:
-        """The mean square of the mean score of each bucket given the answer, which is 1 for its own and else 0."""
-        return shares
-
-    def height_squares(self, rates: Floats) -> Floats:
-        """The mean square of the score of the cumulative share up to each edge inside."""
-        buckets = len(self.values(rates))
-        return np.asarray(self.scores(np.tri(buckets - 1, buckets)) ** 2 @ rates)
-
-
-class DenseDecode(LinearDecode):
-    """By a matrix."""
+class DenseDecode(MatrixReading):
+    """The scores of least variance for equal shares, by solving linear equations."""
 
     def __init__(self, transition: Transition) -> None:
         if transition.buckets > MOST_DENSE:
@@ -68,15 +43,6 @@ class DenseDecode(LinearDecode):
             f"These reports do not determine the shares of {transition.buckets} buckets: some changes of the shares"
             " leave the law of a report as it is, or nearly."
         )
-
-    def scores(self, weights: Floats) -> Floats:
-        return np.asarray(weights @ self.matrix)
-
-    def values(self, rates: Floats) -> Floats:
-        return np.asarray(self.matrix @ rates)
-
-    def squares(self, rates: Floats) -> Floats:
-        return np.asarray(self.matrix**2 @ rates)
 
 
 def _normal_equations(law: Floats, weight: Floats) -> Floats:
@@ -97,7 +63,7 @@ def _orthogonal(law: Floats, weight: Floats) -> Floats:
         return np.full(law.T.shape, np.nan)
 
 
-class ChainDecode(LinearDecode):
+class ChainDecode(OutputReading):
     """Of a wave whose window moves by one output from each code to the next, in a time linear in their number.
 
     With G the cumulative shares of the codes and w the width, the rate of output y is q + (p - q) (G(y) - G(y - w)),
@@ -199,14 +165,14 @@ def _through_lines(points: int) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def linear_decode(channel: Channel, buckets: int) -> LinearDecode:
+def linear_decode(channel: Channel, buckets: int) -> OutputReading:
     """The decoder of a channel for so many buckets."""
     found = transition_of(channel, buckets)
     if isinstance(found, LevelsTransition):
-        levels: LinearDecode = load("estimate.distribution.hierarchy:levels_decode")(found)
+        levels: OutputReading = load("estimate.distribution.hierarchy:levels_decode")(found)
         return levels
     if load("estimate.distribution.series:is_projection")(channel):
-        projected: LinearDecode = load("estimate.distribution.series:ProjectedDecode")(channel, found)
+        projected: OutputReading = load("estimate.distribution.series:ProjectedDecode")(channel, found)
         return projected
     if isinstance(found, WaveTransition) and found.moves_by_one and (not found.rounded or buckets > MOST_SOLVED):
         return ChainDecode(found)

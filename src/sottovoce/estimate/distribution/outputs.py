@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.estimate.distribution.base import COMPATIBLE, EARLY, DistributionEvidence, Functional
+from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.distribution.base import COMPATIBLE, EARLY, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.combine import least_variance
 from sottovoce.estimate.distribution.iterate import iterate
-from sottovoce.estimate.distribution.linear import LinearDecode, linear_decode
+from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.transition import Transition, WaveTransition
-from sottovoce.estimate.evidence import Contributions, Counted, Offer
+from sottovoce.estimate.evidence import Contributions, Counted, Evidence, Functional, Offer
 from sottovoce.estimate.mean.scores import MOST_SCORES, ReportScores, ScoreMoments
+from sottovoce.estimate.reading import OutputReading
 from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
@@ -32,6 +37,7 @@ class OutputsEvidence(DistributionEvidence):
     equally common, among all that are unbiased for every distribution over the buckets.
     """
 
+    pools: ClassVar[bool] = True  # whether shares of several tallies can be combined
     buckets: Buckets
     n: int
     cells: Ints
@@ -39,9 +45,17 @@ class OutputsEvidence(DistributionEvidence):
     counted: Counted
 
     @property
-    def decode(self) -> LinearDecode:
+    def decode(self) -> OutputReading:
         """The scores of the outputs."""
         return linear_decode(self.counted.mechanism.channel, len(self.buckets))
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> DistributionEvidence:
+        parts = tuple(one for one in (self, *others) if isinstance(one, OutputsEvidence) and one.pools)
+        if len(parts) <= len(others):
+            return DistributionEvidence.pooled(self, others)
+        if weights is not None:
+            raise ParameterError("Distributions are combined with weights of least variance only.")
+        return least_variance(parts)
 
     def scores(self, weights: Floats) -> Floats:
         """The score of each output, one row for each functional."""
@@ -64,19 +78,15 @@ class OutputsEvidence(DistributionEvidence):
         return MORE * self.transition.forward(np.full(d, 1 / d))
 
     def variances(self, target: str) -> Floats:
-        rates = self.rates
-        values = self.decode.values(rates)
-        first = values**2 if target == "population" else values
-        return np.maximum(self.decode.squares(rates) - first, 0) / self.n
+        return np.maximum(self.decode.variances(self.rates, target), 0) / self.n
 
     def covariance(self, target: str) -> Floats:
         self.check_together("The covariance")
         return self.functional(np.eye(len(self.buckets)), target).covariance
 
     def functional(self, weights: Floats, target: str = "population") -> Functional:
-        rows, rates = np.atleast_2d(weights), self.rates
-        spread = self._covariance(rows, rates, self.decode.values(rates), target)
-        return Functional(rows @ self.values(), spread)
+        rows = np.atleast_2d(weights)
+        return Functional(rows @ self.values(), self.decode.covariance(rows, self.rates, target) / self.n)
 
     def fitted(self, weights: Floats, target: str = "population") -> Functional:
         """From counts themselves, an error would be known as poorly as the few outputs that it depends on; the rates of
@@ -84,37 +94,19 @@ class OutputsEvidence(DistributionEvidence):
         """
         rows, d = np.atleast_2d(weights), len(self.buckets)
         shares = (self.n * self.likely_shares() + MORE / d) / (self.n + MORE)
-        return Functional(rows @ self.values(), self._covariance(rows, self.transition.forward(shares), shares, target))
+        spread = self.decode.covariance(rows, self.transition.forward(shares), target, shares)
+        return Functional(rows @ self.values(), spread / self.n)
 
     def likely_shares(self) -> Floats:
         """The shares of EM, for errors."""
         stop = self.early_stop or EARLY
         return iterate(self.likelihood(), stop=stop, smooth=False, max_iterations=MOST_UPDATES)[0]
 
-    def _covariance(self, rows: Floats, rates: Floats, shares: Floats, target: str) -> Floats:
-        """For these rates of the outputs, and the shares behind them."""
-        if target == "population":
-            values = rows @ shares
-            return (self.products(rows, rates) - np.outer(values, values)) / self.n
-        # For these participants, the part of the spread that lies between their buckets is no error.
-        return (self.products(rows, rates) - (rows * shares) @ rows.T) / self.n
-
-    def products(self, rows: Floats, rates: Floats) -> Floats:
-        """The mean product of the scores of each two functionals."""
-        scores = self.scores(rows)
-        return (scores * rates) @ scores.T
-
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
-        rows = np.atleast_2d(weights)
-        scores, rates = self.scores(rows), self.rates
-        first = (scores @ rates) ** 2 if target == "population" else rows**2 @ self.decode.values(rates)
-        return np.maximum(scores**2 @ rates - first, 0) / self.n
+        return self.decode.spreads(weights, self.rates, target) / self.n
 
     def height_spreads(self, target: str) -> Floats:
-        rates = self.rates
-        heights = np.cumsum(self.decode.values(rates))[:-1]
-        first = heights**2 if target == "population" else heights
-        return np.maximum(self.decode.height_squares(rates) - first, 0) / self.n
+        return self.decode.height_spreads(self.rates, target) / self.n
 
     @property
     def is_small(self) -> bool:
@@ -138,11 +130,10 @@ class OutputsEvidence(DistributionEvidence):
 
     def contributions_of(self, weights: Floats) -> Contributions:
         """An output is read as its score."""
-        scores = self.scores(np.atleast_2d(weights))
-        return Contributions(scores.min(axis=1), scores.max(axis=1), np.full(len(scores), self.n))
+        return self.decode.contributions(weights, self.n)
 
     def reach_of(self, weights: Floats) -> float:
-        return float(np.ptp(self.scores(weights)))
+        return self.decode.reach(weights)
 
     @property
     def curve_methods(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ are those of the projection: what the distribution has beside it is not in them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,13 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, Mix, Table
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
-from sottovoce.estimate.distribution.base import Functional
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
-from sottovoce.estimate.distribution.linear import LinearDecode
 from sottovoce.estimate.distribution.linear_answers import DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.transition import Transition
-from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.evidence import Evidence, Functional
 from sottovoce.estimate.mean.scores import ScoreMoments
+from sottovoce.estimate.reading import MatrixReading
 
 Floats = NDArray[np.float64]
 _LEAST = 1e-9  # of the length of a function, that must lie outside the functions before it
@@ -39,7 +39,7 @@ def is_projection(channel: Channel) -> bool:
     return 0 < len(functions_of(channel)) < channel.inputs - 1
 
 
-class ProjectedDecode(LinearDecode):
+class ProjectedDecode(MatrixReading):
     """Scores of least variance for equal shares, among those that are unbiased for the projection."""
 
     def __init__(self, channel: Channel, transition: Transition) -> None:
@@ -54,15 +54,6 @@ class ProjectedDecode(LinearDecode):
         self.projection: Floats = basis @ basis.T
         self.matrix = basis @ np.linalg.solve(scaled @ law, scaled)
 
-    def scores(self, weights: Floats) -> Floats:
-        return np.asarray(weights @ self.matrix)
-
-    def values(self, rates: Floats) -> Floats:
-        return np.asarray(self.matrix @ rates)
-
-    def squares(self, rates: Floats) -> Floats:
-        return np.asarray(self.matrix**2 @ rates)
-
     def between(self, shares: Floats) -> Floats:
         return np.asarray(self.projection**2 @ shares)
 
@@ -74,6 +65,8 @@ class SeriesEvidence(OutputsEvidence):
     Which part of the variance lies between the answers of these participants is not known from a few functions, so
     errors for them are those for the population, which are larger by at most one part in the variance of a sign.
     """
+
+    pools: ClassVar[bool] = False
 
     @property
     def projection(self) -> Floats:

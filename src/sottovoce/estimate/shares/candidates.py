@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +11,9 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.candidates import CandidateCodes
 from sottovoce.estimate.evidence import Counted
-from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.on_demand import TallyOnDemand
 from sottovoce.estimate.shares.likelihood import innermost, mapped_codes
 from sottovoce.estimate.shares.pool import function_supports
 from sottovoce.estimate.shares.supports import SupportsEvidence
@@ -28,33 +26,30 @@ ROWS = 1 << 16
 NOTHING = np.empty(0, np.int64)
 
 
-def hashed_by_report(mechanism: Mechanism) -> bool:
+def about_codes(mechanism: Mechanism, tally: Tally | TallyOnDemand, wanted: CandidateCodes) -> SupportsEvidence | None:
+    """The evidence about some codes, where two support rates let them be counted without the others; else None."""
+    rates = rates_of(mechanism.channel)
+    if not isinstance(rates, Rates):
+        return None
+    if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
+        cells = tally.cells
+        counts = function_supports(mechanism, cells, wanted.codes)
+    elif isinstance(tally, TallyOnDemand) and _hashed_by_report(mechanism):
+        cells = NOTHING
+        safe = checked(mechanism, tally.reports.payload, tally.reports.public)
+        counts = support_counts(mechanism.channel, safe, wanted.codes)
+    else:
+        return None
+    counted = Counted(mechanism, tally.n, cells, None, *wanted)
+    return SupportsEvidence(counts, tally.n, float(rates.own), float(rates.other), counted)
+
+
+def _hashed_by_report(mechanism: Mechanism) -> bool:
     """Whether a tally computes one hash for each report and code."""
     channel = mechanism.channel
     inner = innermost(channel)
     simple = isinstance(inner, Subset) and inner.w == 1
     return isinstance(mechanism.statistic, CountSupports) and channel.publics > 0 and simple
-
-
-def from_reports(mechanism: Mechanism, reports: Reports, codes: Ints, names: Sequence[object]) -> SharesEvidence:
-    """The evidence of hashed reports about some codes: one hash for each report and candidate."""
-    safe = checked(mechanism, reports.payload, reports.public)
-    rates = rates_of(mechanism.channel)
-    if not isinstance(rates, Rates):
-        raise TypeError("Only codes with two support rates are counted one by one.")
-    counts = support_counts(mechanism.channel, safe, codes)
-    counted = Counted(mechanism, len(reports), NOTHING, None, codes, names)
-    return SupportsEvidence(counts, len(reports), float(rates.own), float(rates.other), counted)
-
-
-def from_functions(mechanism: Mechanism, tally: Tally, codes: Ints, names: Sequence[object]) -> SharesEvidence | None:
-    """The evidence of a tally of numbered public functions about some codes; None if it is of another kind."""
-    rates = rates_of(mechanism.channel)
-    if not isinstance(rates, Rates) or not isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
-        return None
-    counts = function_supports(mechanism, tally.cells, codes)
-    counted = replace(Counted(mechanism, tally.n, tally.cells), codes=codes, names=names)
-    return SupportsEvidence(counts, tally.n, float(rates.own), float(rates.other), counted)
 
 
 def support_counts(channel: Channel, reports: Reports, codes: Ints) -> Ints:

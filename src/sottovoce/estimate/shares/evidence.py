@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -30,11 +30,13 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.candidates import candidate_codes
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.on_demand import TallyOnDemand
 from sottovoce.estimate.shares.asked import asked_evidence, asked_variance
 from sottovoce.estimate.shares.base import SharesEvidence
-from sottovoce.estimate.shares.candidates import from_functions, from_reports
+from sottovoce.estimate.shares.candidates import about_codes
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
 from sottovoce.estimate.shares.pool import function_supports
@@ -43,7 +45,6 @@ from sottovoce.estimate.shares.rows import rows_evidence, rows_variance
 from sottovoce.estimate.shares.sums import SumsEvidence, bin_variance, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.estimate.shares.walsh import walsh
-from sottovoce.fast.batch import Reports
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -51,24 +52,18 @@ Ints = NDArray[np.int64]
 READS = (CountOutputs, CountSupports, CountAsked, CountSeeds, CountCohorts, Sums)
 
 
-def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
-    """The evidence of a tally, in the shape of the channel's law."""
-    return from_cells(mechanism, tally.n, tally.cells)
-
-
-def evidence_about(mechanism: Mechanism, data: Tally | Reports, codes: Ints, names: Sequence[object]) -> SharesEvidence:
-    """The evidence about some codes only; of hashed reports also from the reports, which need no tally of all codes."""
-    if isinstance(data, Reports):
-        return from_reports(mechanism, data, codes, names)
-    found = from_functions(mechanism, data, codes, names)
-    if found is not None:
-        return found
-    whole = evidence(mechanism, data)
-    if not whole.picks:
-        raise ParameterError(
-            "Candidates are supported for shares that can be read one by one, not for a general table."
-        )
-    return whole.restricted(codes, names)  # type: ignore[return-value]
+def evidence(
+    mechanism: Mechanism, tally: Tally | TallyOnDemand, candidates: Iterable[object] | None = None
+) -> SharesEvidence:
+    """The evidence of a tally, in the shape of the channel's law; about candidates without work for other codes."""
+    wanted = None if candidates is None else candidate_codes(mechanism, candidates)
+    counted = None if wanted is None else about_codes(mechanism, tally, wanted)
+    if counted is not None:
+        return counted
+    shares = from_cells(mechanism, tally.n, tally.cells)
+    if isinstance(tally, TallyOnDemand):
+        shares = shares.with_reports(tally.reports)
+    return shares if wanted is None else shares.restricted(*wanted)
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:

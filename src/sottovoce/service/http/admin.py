@@ -98,7 +98,8 @@ def _create(request: Request, token: Token, body: bytes, secret: bytes) -> tuple
     except SottovoceError:
         raise Refused("invalid_request") from None
     course = collector.course(name)
-    return 201, {"id": name, "state": course.row.state, "manifest": course.manifest.hash}
+    others = [other.name for other in collector.open_namesakes(name)]
+    return 201, {"id": name, "state": course.row.state, "manifest": course.manifest.hash, "also_open": others}
 
 
 def _set(state: str) -> Act:

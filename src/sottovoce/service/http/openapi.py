@@ -91,7 +91,12 @@ ADMIN: Plain = {
     "/v1/admin/studies": _act(
         "create",
         "Plan the study file in the body, and open it",
-        {"201": ("The study.", _json(object_of({"id": TEXT, "state": TEXT, "manifest": HASH})))},
+        {
+            "201": (
+                "The study, and other open studies whose files have the same name.",
+                _json(object_of({"id": TEXT, "state": TEXT, "manifest": HASH, "also_open": _TEXTS})),
+            )
+        },
         {
             "name": "participants",
             "in": "query",

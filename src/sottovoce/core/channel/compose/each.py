@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, nested
 from sottovoce.core.channel.facets import Costed, stages_of
 from sottovoce.core.channel.listing import product_codes
+from sottovoce.core.channel.shapes import Bundled
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, some_channels
 from sottovoce.core.errors import ParameterError
@@ -20,7 +21,7 @@ MAX_PARTS = 1 << 16
 
 
 @declared
-class Each(Channel, Costed):
+class Each(Channel, Bundled, Costed):
     """A code is a tuple with a code of each channel; the report holds their reports side by side, the first lowest.
 
     Two answers may differ in every channel, so the ratios multiply: budgets add up.
@@ -40,6 +41,10 @@ class Each(Channel, Costed):
     @property
     def parts(self) -> tuple[Channel, ...]:
         return self.channels
+
+    @property
+    def bundle(self) -> Each:
+        return self
 
     @property
     def inputs(self) -> int:

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.question import Question
-from sottovoce.estimate.distribution.base import GUARDED, DistributionEvidence, Functional
+from sottovoce.estimate.distribution.base import GUARDED, DistributionEvidence
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence
-from sottovoce.estimate.evidence import Bounds, deviate, slack_deviate
+from sottovoce.estimate.evidence import Bounds, Functional, deviate, slack_deviate
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate

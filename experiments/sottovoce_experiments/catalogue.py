@@ -1,0 +1,61 @@
+"""The list of experiments: one line each."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from sottovoce.core.errors import ParameterError
+from sottovoce_experiments import planned, words
+from sottovoce_experiments.coverage.declared import distributions as studies_of_distributions
+from sottovoce_experiments.coverage.declared import rounds as studies_of_rounds
+from sottovoce_experiments.coverage.declared import shares as studies_of_shares
+from sottovoce_experiments.coverage.declared import studies
+from sottovoce_experiments.coverage.declared import unseen as studies_unseen
+from sottovoce_experiments.distribution import compared, designs, frontier, heaped, reports, table_2, wave, wave_figures
+from sottovoce_experiments.distribution import decoders as distribution_decoders
+from sottovoce_experiments.experiment import Experiment
+from sottovoce_experiments.frequencies import decoders, sok
+from sottovoce_experiments.group_means import losses as group_losses
+from sottovoce_experiments.group_means import real as group_real
+from sottovoce_experiments.group_means import synthetic as group_synthetic
+from sottovoce_experiments.survey import tables as survey
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    *group_synthetic.EXPERIMENTS,
+    *group_real.EXPERIMENTS,
+    group_losses.EXPERIMENT,
+    planned.EXPERIMENT,
+    *sok.EXPERIMENTS,
+    decoders.EXPERIMENT,
+    *survey.EXPERIMENTS,
+    wave.EXPERIMENT,
+    distribution_decoders.EXPERIMENT,
+    heaped.EXPERIMENT,
+    frontier.EXPERIMENT,
+    reports.EXPERIMENT,
+    words.EXPERIMENT,
+    table_2.EXPERIMENT,
+    *wave_figures.EXPERIMENTS,
+    designs.EXPERIMENT,
+    compared.EXPERIMENT,
+    *studies.STUDIES,
+    *studies_of_distributions.STUDIES,
+    *studies_of_shares.STUDIES,
+    *studies_of_rounds.STUDIES,
+    *studies_unseen.STUDIES,
+)
+
+
+def find(id_: str) -> Experiment:
+    """The experiment of this id."""
+    for experiment in EXPERIMENTS:
+        if experiment.id == id_:
+            return experiment
+    known = ", ".join(experiment.id for experiment in EXPERIMENTS)
+    raise ParameterError(f"Unknown experiment. Known: {known}.")
+
+
+def matching(pattern: str) -> list[Experiment]:
+    """The experiments whose ids match a pattern such as `coverage-*`."""
+    found = [experiment for experiment in EXPERIMENTS if fnmatchcase(experiment.id, pattern)]
+    return found or [find(pattern)]

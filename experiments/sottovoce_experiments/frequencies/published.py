@@ -1,0 +1,16 @@
+"""The page that shows measured errors of frequency oracles: `docs/frequency-errors.md`."""
+
+from __future__ import annotations
+
+from sottovoce_experiments.page import Page
+
+PAGE = Page(
+    "frequency-errors.md",
+    """\
+# Frequency oracles, measured
+
+Written by `sottovoce reproduce ID --pages docs`, section by section: the planner's choice, figures of the SoK,
+candidate words, and the survey's tables. Times depend on the machine; all else comes out the
+same for the same seed.
+""",
+)

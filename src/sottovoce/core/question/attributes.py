@@ -1,0 +1,42 @@
+"""Each field of a record by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.late import load
+from sottovoce.core.params import reject
+from sottovoce.core.question.base import Question
+from sottovoce.core.question.frequency import Frequency
+from sottovoce.core.question.mean import Mean
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes(Question):
+    """Each field of a record by itself: the share of each value, or the mean of a number without a list of values."""
+
+    kind: ClassVar[str] = "attributes"
+    noun: ClassVar[str] = "value of an attribute"
+    domain: Domain
+
+    def __post_init__(self) -> None:
+        known = getattr(self.domain, "fields", None)
+        if not isinstance(self.domain, Domain) or not isinstance(known, tuple):
+            raise reject("domain", self.kind, "a record, or some of its fields", self.domain)
+        if any(part.size is None and part.numbers is None for _, part in known):
+            raise reject("domain", self.kind, "a record whose fields are categories or numbers", self.domain)
+
+    @property
+    def fields_of(self) -> tuple[tuple[str, Domain], ...]:
+        """The names of the attributes and their domains."""
+        named: tuple[tuple[str, Domain], ...] = self.domain.fields  # type: ignore[attr-defined]
+        return named
+
+    @property
+    def parts(self) -> tuple[Question, ...]:
+        """The question about each attribute, as a view of the record."""
+        select, record = load("core.domain.views:Select"), self.domain.root
+        kinds = (Mean if part.size is None else Frequency for _, part in self.fields_of)
+        return tuple(kind(select(record, (name,))) for kind, (name, _) in zip(kinds, self.fields_of, strict=True))

@@ -1,0 +1,98 @@
+"""Questions about the distribution of answers: the domains they are asked of, and the values that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from sottovoce.core.domain.base import Domain, View
+from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.params import check_decimal, reject
+from sottovoce.core.question.base import Question
+
+_ORDERED = ("interval", "integers", "categories")
+_AROUND = "circle"
+_CLOSEST = 2.0**-32  # of the size of its ends that a continuum may be long: 16 bits for buckets, 5 inside each of them
+
+
+class DistributionQuestion(Question):
+    """A question that the distribution of the answers can answer."""
+
+    room: ClassVar[str] = "distribution"
+    __slots__ = ()
+
+    @classmethod
+    def answered(cls, domain: Domain) -> Domain:
+        """The numbers or categories that bins, or the levels of a tree over them, are a view of."""
+        while domain.numbers is None and isinstance(domain, View):
+            domain = domain.of
+        return domain
+
+
+def check_distributed(owner: str, domain: object) -> None:
+    """A domain of numbers, of categories in their order, or a circle."""
+    if not isinstance(domain, Domain) or domain.kind not in (*_ORDERED, _AROUND):
+        raise reject("domain", owner, "an Interval, Integers, Categories in their order, or a Circle", domain)
+    low, high = (float(getattr(domain, end, 0) or 0) for end in ("low", "high"))
+    if domain.size is None and high - low < _CLOSEST * max(abs(low), abs(high)):
+        raise ParameterError(
+            "The ends of this domain are so close to each other, for their size, that numbers of 53 bits do not tell"
+            " its buckets apart. Subtract a constant from the answers, so that the domain begins near zero."
+        )
+
+
+def check_ordered(owner: str, domain: object) -> None:
+    """A domain whose values have an order."""
+    if isinstance(domain, Domain) and domain.kind == _AROUND:
+        raise ParameterError("Values on a circle have no order: ask for the share of an arc, or for the circular mean.")
+    check_distributed(owner, domain)
+
+
+def check_circle(owner: str, domain: object) -> None:
+    """A circle."""
+    if not isinstance(domain, Domain) or domain.kind != _AROUND:
+        raise reject("domain", owner, "a Circle", domain)
+
+
+def listed(name: str, owner: str, values: object) -> tuple[Any, ...]:
+    """A list of at least one value."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or not (found := tuple(values)):
+        raise reject(name, owner, "a list of at least one", values)
+    return found
+
+
+def values_of(name: str, owner: str, domain: Domain, given: object) -> tuple[Any, ...]:
+    """Values of a domain: categories as they are, numbers as exact decimals.
+
+    Points may also lie between two possible answers, such as between whole numbers.
+    """
+    named = domain.kind == "categories"
+    found = listed(name, owner, given)
+    values = found if named else tuple(check_decimal(name, owner, value) for value in found)
+    step = None if named else getattr(domain, "step", 1 if domain.size is not None else None)
+    for value in values:
+        try:
+            domain.encode(value if step is None else _rounded_down(value, domain, step))
+        except DomainError as problem:
+            raise ParameterError(
+                f"The {name!r} parameter of {owner} must hold values of the domain: {problem.must_be}."
+            ) from None
+    return values
+
+
+def _rounded_down(value: Decimal, domain: Any, step: int | Decimal) -> int | Fraction:
+    """The largest number of a domain with a step that is not above a number."""
+    above = Fraction(value) - Fraction(domain.low)
+    found = Fraction(domain.low) + above // Fraction(step) * Fraction(step)
+    return found.numerator if found.denominator == 1 else found
+
+
+def in_order(domain: Domain, first: Any, second: Any) -> bool:
+    """Whether a value is not before another; on a circle no value is."""
+    if domain.kind == _AROUND:
+        return True
+    if domain.kind == "categories":
+        return bool(domain.encode(first) <= domain.encode(second))
+    return bool(first <= second)

@@ -1,0 +1,43 @@
+"""Means by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
+from sottovoce.core.params import reject
+from sottovoce.core.question.base import Question, check_numbers
+from sottovoce.core.specs import take
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMean(Question):
+    """The mean of a number in each of several groups; both the group and the number are private."""
+
+    kind: ClassVar[str] = "group-mean"
+    room: ClassVar[str] = "group"
+    noun: ClassVar[str] = "mean"
+    by: Domain
+    value: Domain
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.by, Domain) or self.by.size is None or self.by.size < 2:
+            raise reject("by", self.kind, "a domain with at least two and finitely many codes", self.by)
+        check_numbers(self.kind, "value", self.value)
+
+    @property
+    def domain(self) -> Domain:
+        pair: Domain = load("core.domain.pair:Pair")(self.by, self.value)
+        return pair
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> GroupMean:
+        take(fields, f"the question {cls.kind}", ())
+        by, value = getattr(domain, "group", None), getattr(domain, "value", None)
+        if by is None or value is None:
+            raise ParameterError(f"Means by group need a domain of pairs. Got one of kind {domain.kind}.")
+        return cls(by, value)
