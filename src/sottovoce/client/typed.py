@@ -5,16 +5,9 @@ from __future__ import annotations
 from sottovoce.core.domain import Domain
 
 
-def root(domain: Domain) -> Domain:
-    """The domain of the raw answer, under all views."""
-    while hasattr(domain, "of"):
-        domain = domain.of
-    return domain
-
-
 def holds_texts(domain: Domain) -> bool:
     """Whether raw answers are texts."""
-    return root(domain).holds_texts
+    return domain.root.holds_texts
 
 
 def typed(domain: Domain, value: object) -> object:
@@ -23,4 +16,4 @@ def typed(domain: Domain, value: object) -> object:
 
     Other texts are returned unchanged; the domain checks them.
     """
-    return root(domain).typed(value)
+    return domain.root.typed(value)

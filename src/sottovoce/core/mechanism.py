@@ -21,7 +21,7 @@ from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.exchange import codec
 from sottovoce.core.fits import check_fits
-from sottovoce.core.guarantee import Guarantee
+from sottovoce.core.guarantee import PURE, Guarantee
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.question import Question, question_from_brief
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
@@ -48,7 +48,7 @@ class Mechanism(Batches):
         claimed: the requested budget; `epsilon` is computed from the channel.
         statistic: what a tally counts.
         domain: what a device encodes; that of the question unless it is a view of it.
-        guarantee: "pure" by default.
+        guarantee: what is claimed of the reports; pure by default.
         unused: why less is lost than claimed, for a mechanism that cannot use all of its budget.
         claimed_forever: the budget of all reports of one unchanged value together, where a device keeps a memo;
             `epsilon_forever` is computed. Each further value spends it again. It is no bound where values change.
@@ -61,7 +61,7 @@ class Mechanism(Batches):
     statistic: Statistic
     domain: Domain = None  # type: ignore[assignment]
     version: int = 1
-    guarantee: str = "pure"
+    guarantee: Guarantee = PURE
     unused: str | None = None
     claimed_forever: Decimal | None = None
 
@@ -71,7 +71,8 @@ class Mechanism(Batches):
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
         if type(self.version) is not int or self.version != 1:
             raise SpecError("This package supports version 1 of a mechanism.")
-        promised = Guarantee.read(self.guarantee)
+        if not isinstance(self.guarantee, Guarantee):
+            raise SpecError("The guarantee of a mechanism must be an object such as Pure().")
         self._check_question()
         check_fits(self.domain, self.channel)
         check_memos(self.channel)
@@ -82,10 +83,10 @@ class Mechanism(Batches):
             raise SpecError(f"The reason for unused budget is a text of 1 to {MAX_REASON} printable characters.")
         if self.cells > MAX_CELLS:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
-        if not self.channel.exact and self.guarantee != "idealised":
+        if not self.channel.exact and not self.guarantee.allows_floats:
             raise SpecError(f"A {self.channel.kind} channel computes with floats: its guarantee can only be idealised.")
         # Floats are not exact: an idealised claim is checked by the device and by the audit.
-        broken = None if promised.kind == "idealised" else promised.broken_by(self.channel, self.claimed)
+        broken = None if self.guarantee.allows_floats else self.guarantee.broken_by(self.channel, self.claimed)
         if broken is not None:
             raise PrivacyError(f"This {self.name} channel has {broken} it claims.")
         self._check_forever()
@@ -118,13 +119,13 @@ class Mechanism(Batches):
     # --- privacy -----------------------------------------------------------------------------------
     @property
     def delta(self) -> Decimal | None:
-        """The delta of a guarantee "approximate(delta)", as claimed; None for all others."""
-        return Guarantee.read(self.guarantee).delta
+        """The delta of an approximate guarantee, as claimed; None for all others."""
+        return self.guarantee.delta
 
     @cached_property
     def ratio(self) -> Fraction:
         """The worst-case likelihood ratio of one report, exactly: of all, or of those that the guarantee protects."""
-        return Guarantee.read(self.guarantee).ratio(self.channel)
+        return self.guarantee.ratio(self.channel)
 
     @cached_property
     def epsilon(self) -> float:
@@ -257,7 +258,7 @@ class Mechanism(Batches):
             "channel": self.channel.spec(),
             "statistic": self.statistic.spec(),
             "codec": codec.spec(self.channel),
-            "guarantee": self.guarantee,
+            "guarantee": str(self.guarantee),
             "unused": self.unused,
         }
 
@@ -270,12 +271,13 @@ class Mechanism(Batches):
         """
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
-        (name, version, epsilon, forever, asked, held, nodes, statistic, _, guarantee, unused) = take(
+        (name, version, epsilon, forever, asked, held, nodes, statistic, _, promised, unused) = take(
             plain, "a mechanism", _KEYS
         )
         check_nodes(nodes)
         channel = channel_from_spec(nodes)
-        check_work(channel, text(guarantee, "a mechanism", "guarantee"), budget or Budget(len(written)))
+        guarantee = Guarantee.read(text(promised, "a mechanism", "guarantee"))
+        check_work(channel, guarantee.effort(channel), budget or Budget(len(written)))
         domain = domain_from_spec(held)
         mechanism = cls(
             name=text(name, "a mechanism", "name"),

@@ -28,7 +28,7 @@ from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.errors import ReportError, TooLargeError
 from sottovoce.core.exact import walk
 from sottovoce.core.exchange import codec
-from sottovoce.core.guarantee import guarded_ratio
+from sottovoce.core.guarantee import PURE, Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.work import effort, steps
 from sottovoce.privacy.follow import MessageCoins, WatchedCoins, message_spans
@@ -278,21 +278,19 @@ def _divergence(share: Any, expected: Any) -> Any:
 
 # --- the ratio at full size ----------------------------------------------------------------------------------------
 def ratio_problems(
-    channel: Channel, ratio: Fraction, drawn: list[Drawn], codes: list[Any], sensitive: frozenset[int] | None = None
+    channel: Channel, ratio: Fraction, drawn: list[Drawn], codes: list[Any], guarantee: Guarantee = PURE
 ) -> Iterator[str]:
     """Whether the closed form `likelihood` of a drawn report, over some codes, spreads more than `ratio` allows.
 
-    Of all drawn reports as many as can be computed quickly. `sensitive` are the codes that a utility-optimised
-    guarantee protects; without them all codes are protected.
+    Of all drawn reports as many as can be computed quickly, among those that the guarantee protects.
     """
     known = effort(channel)
     each = known.likelihood * steps(known.bits) * len(codes)
     count = min(len(drawn), max(COMPARED_STEPS // each, min(FEW_COMPARED, MOST_COMPARED_STEPS // each)))
     if not count:
         return
-    protected = frozenset(at for at, code in enumerate(codes) if sensitive is None or code in sensitive)
     columns = ([channel.likelihood(r, code, p) for code in codes] for _, r, p in drawn[:: -(-len(drawn) // count)])
-    worst = guarded_ratio(columns, protected)
+    worst = guarantee.among(codes).worst_ratio(columns)
     if worst is None or worst > ratio:
         yield LARGER_RATIO
 

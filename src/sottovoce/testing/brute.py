@@ -22,6 +22,7 @@ from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import PrivacyError, SottovoceError, TooLargeError
 from sottovoce.core.exact import law, worst_ratio
+from sottovoce.core.guarantee import Approximate
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
@@ -203,7 +204,7 @@ def mechanisms_of(channel: Channel) -> Iterator[Mechanism]:
     for kind in STATISTICS:
         statistic = statistic_from_spec({"kind": kind})
         try:
-            yield Mechanism("x", question, channel, most, statistic, guarantee="approximate", claimed_forever=forever)
+            yield Mechanism("x", question, channel, most, statistic, guarantee=Approximate(), claimed_forever=forever)
         except SottovoceError:
             continue
 

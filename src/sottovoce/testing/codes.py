@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from functools import singledispatch
 from itertools import islice, product
 from typing import Any
@@ -15,6 +16,7 @@ from sottovoce.core.channel.facets import Coordinates, facet, rounding_of, slots
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain.sparse import Code
+from sottovoce.core.guarantee import Approximate, Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.slots import slot_rows
 from sottovoce.testing.balls import ball_batch
@@ -106,9 +108,9 @@ def _(channel: Keyed, seed: int, count: int) -> NDArray[Any]:
     return np.column_stack(list(parts))
 
 
-def loosest(guarantee: str) -> str:
+def loosest(guarantee: Guarantee) -> Guarantee:
     """The same kind of guarantee with the largest budget: small instances need not keep the claimed one."""
-    return "approximate(0.999999)" if guarantee.startswith("approximate(") else guarantee
+    return guarantee if guarantee.delta is None else Approximate(Decimal("0.999999"))
 
 
 def first_message(mechanism: Mechanism, value: object, coins: Coins | None = None) -> bytes:

@@ -17,6 +17,7 @@ from sottovoce.core.channel.facets import dimensions_of, facet, need
 from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.channel.vector.sphere import facts
 from sottovoce.core.domain import Ball
+from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
@@ -39,7 +40,7 @@ def check_drawn_ball(mechanism: Mechanism, seed: int, reports: int) -> None:
     capped = facet(mechanism.channel, Capped)
     if capped is not None:
         question = VectorMean(Ball(1, capped.cap.size))
-        inner = Mechanism("inner", question, capped.cap, mechanism.claimed, Sums(), guarantee="idealised")
+        inner = Mechanism("inner", question, capped.cap, mechanism.claimed, Sums(), guarantee=IDEALISED)
         check_ratio(inner, seed, reports)
 
 

@@ -16,7 +16,7 @@ from sottovoce.core.channel.shapes import contrast_of, histogram_of, shared_rate
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exact import law
-from sottovoce.core.guarantee import Guarantee
+from sottovoce.core.guarantee import PURE, UtilityOptimised
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency
@@ -39,9 +39,8 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
         statistic = CountSupports()
     question, most = Frequency(Integers(0, channel.inputs - 1)), Decimal(MAX_EPSILON)
     forever = None if stages_of(channel) is None else most
-    guarantee = "pure"
-    if Guarantee.read(mechanism.guarantee).sensitive is not None:
-        guarantee = f"utility_optimised({','.join(map(str, sorted(need(channel, Guarded).protected)))})"
+    whole = mechanism.guarantee.protects_all
+    guarantee = PURE if whole else UtilityOptimised(need(channel, Guarded).protected)
     return Mechanism(mechanism.name, question, channel, most, statistic, guarantee=guarantee, claimed_forever=forever)
 
 
