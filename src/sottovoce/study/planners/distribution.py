@@ -25,7 +25,7 @@ from sottovoce.core.question import Cdf, CircularMean, Distribution, Quantile, Q
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.distribution.evidence import buckets_of
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
-from sottovoce.estimate.distribution.series import is_projection
+from sottovoce.estimate.distribution.readings.projected import is_projection
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.distribution.common import possible
 from sottovoce.study import workloads
