@@ -106,6 +106,9 @@ class DistributionEvidence(Evidence):
         """Shares that a likelihood finds, for errors."""
         raise ParameterError("Only counts of outputs tell which distributions are compatible with them.")
 
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> DistributionEvidence:
+        raise ParameterError("Distributions are combined from reports that are counted one by one, of no series.")
+
     def check_together(self, what: str) -> None:
         """Refuse what needs all covariances of too many buckets."""
         if len(self.buckets) > MOST_TOGETHER:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import EARLY, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.combine import least_variance
 from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.moments import from_waves
 from sottovoce.estimate.distribution.readings.decode import linear_decode
@@ -35,6 +39,7 @@ class OutputsEvidence(DistributionEvidence):
     equally common, among all that are unbiased for every distribution over the buckets.
     """
 
+    pools: ClassVar[bool] = True  # whether shares of several tallies can be combined
     buckets: Buckets
     n: int
     cells: Ints
@@ -49,6 +54,14 @@ class OutputsEvidence(DistributionEvidence):
     def decode(self) -> OutputReading:
         """The scores of the outputs."""
         return linear_decode(self.channel, len(self.buckets))
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> DistributionEvidence:
+        parts = tuple(one for one in (self, *others) if isinstance(one, OutputsEvidence) and one.pools)
+        if len(parts) <= len(others):
+            return DistributionEvidence.pooled(self, others)
+        if weights is not None:
+            raise ParameterError("Distributions are combined with weights of least variance only.")
+        return least_variance(parts)
 
     @cached_property
     def _shares(self) -> Floats:
