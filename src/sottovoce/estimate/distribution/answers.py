@@ -26,9 +26,10 @@ from sottovoce.core.question import (
 from sottovoce.estimate.distribution import compatible
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
-from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width, intervals
+from sottovoce.estimate.distribution.quantiles.invert import EdgeWindow, best_window, half_width, intervals, value_of
 from sottovoce.estimate.distribution.share_sums import CHECKED, COMPATIBLE, GUARDED, ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Floats, deviate, most_excess
+from sottovoce.estimate.remembered import remembered
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
@@ -86,9 +87,9 @@ class PartAnswer(LinearAnswer):
         return self.source.unevenness or LinearAnswer.doubt(self, method, level, most)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class QuantileAnswer(AnswerEvidence):
-    """Quantiles of the unbiased cumulative shares, made rising.
+    """Quantiles of the unbiased cumulative shares, averaged over a window of neighbouring edges and made rising.
 
     An interval holds all values whose own interval of the cumulative share, averaged over a window of neighbours,
     contains the wanted one (`quantiles/invert.py`). It is right wherever answers lie: many may share one number. Method
@@ -110,6 +111,11 @@ class QuantileAnswer(AnswerEvidence):
     @property
     def limits(self) -> tuple[float, float]:
         return float(self.source.edges[0]), float(self.source.edges[-1])
+
+    def values(self) -> Floats:
+        heights, _ = self._curve("population")
+        pairs = zip(self._windows("population"), self.parts, strict=True)
+        return np.array([value_of(self.source.buckets, heights, window, part) for window, part in pairs])
 
     def read(self, shares: Floats) -> Floats:
         return np.array([self.source.buckets.quantile(shares, part) for part in self.parts])
@@ -156,11 +162,23 @@ class QuantileAnswer(AnswerEvidence):
         return all(best_window(heights, spreads, part, level, even=True).width == 1 for part in self.parts)
 
     def variances(self, target: str) -> Floats:
-        """The standard error of the cumulative share, averaged over the window, divided by the density around it."""
+        """Squared standard errors: the error of the averaged cumulative share over the density around the quantile.
+
+        In a tail with few reports the density is poorly known. There the part of the interval that errors explain,
+        which is what the window does not, is larger, and counts.
+        """
         heights, spreads = self._curve(target)
-        windows = [best_window(heights, spreads, part, USUAL) for part in self.parts]
-        wide = np.array([half_width(self.source.buckets, window, even=True) for window in windows])
-        return np.asarray((wide / deviate(USUAL)) ** 2)
+        buckets, windows = self.source.buckets, self._windows(target)
+        smooth = np.array([half_width(buckets, window, even=True) for window in windows])
+        low, high = intervals(buckets, heights, spreads, self.parts, USUAL)
+        wide = np.array([window.width for window in windows]) * (buckets.edges[-1] - buckets.edges[0]) / len(buckets)
+        return np.asarray((np.maximum(smooth, (high - low - wide) / 2) / deviate(USUAL)) ** 2)
+
+    @remembered
+    def _windows(self, target: str) -> list[EdgeWindow]:
+        """The window of each quantile at the usual level."""
+        heights, spreads = self._curve(target)
+        return [best_window(heights, spreads, part, USUAL) for part in self.parts]
 
     def _curve(self, target: str) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The unbiased cumulative share at each edge, and the variances of sums of shares."""
@@ -191,6 +209,10 @@ class SpreadAnswer(AnswerEvidence):
     def limits(self) -> tuple[float, float]:
         low, high = self.quantiles.limits
         return 0.0, high - low
+
+    def values(self) -> Floats:
+        low, high = self.quantiles.values()
+        return np.array([high - low])
 
     def read(self, shares: Floats) -> Floats:
         low, high = self.quantiles.read(shares)
