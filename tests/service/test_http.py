@@ -29,7 +29,7 @@ from sottovoce.service.http.problems import PROBLEMS
 from sottovoce.service.invitations import add_token, invite
 from sottovoce.service.results import REPEATED
 from sottovoce.service.shuffler.opening import sealed_route_of
-from sottovoce.service.shuffler.sealing import new_key
+from sottovoce.service.shuffler.unsealing import new_key
 from sottovoce.service.stores.base import CLOSED
 from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.tally.tally import Tally

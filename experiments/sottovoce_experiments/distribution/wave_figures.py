@@ -163,8 +163,8 @@ def _section(
                 *(f"- {line}" for line in said([dict(row) for row in rows])),
             ]
         ),
-        by=by,
-        columns=(*(PageColumn(name, name, "g" if name == "epsilon" else "") for name in by), *columns),
+        lead=by,
+        columns=tuple(columns),
     )
 
 

@@ -79,8 +79,14 @@ class Decoder(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def decode(self, evidence: Evidence) -> Decoded:
-        """The values."""
+    def solve(self, evidence: Evidence) -> Decoded:
+        """The values from evidence that offers what the decoder needs."""
+
+    def decode(self, evidence: Evidence, *others: Evidence) -> Decoded:
+        """The values from one evidence, or from several of different people."""
+        pooled = evidence.pooled(others) if others else evidence
+        check_needs(self, pooled)
+        return pooled.decoded(self)
 
     def quality(self, evidence: Evidence) -> str:
         """The kind of the values, in words."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text, reject
@@ -19,7 +18,7 @@ from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.by_group import NO_DIFFERENCE, ByGroup
 from sottovoce.estimate.candidates import Selection
-from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder, check_needs
+from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
 from sottovoce.estimate.of_distribution import OfDistribution
@@ -28,6 +27,8 @@ from sottovoce.estimate.show import ShownEstimate
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sottovoce.estimate.combine import CombinedData
 
 Floats = NDArray[np.float64]
 TARGETS = ("population", "sample")
@@ -64,7 +65,7 @@ class EstimateSource(NamedTuple):
             "fingerprint": own.fingerprint,
             "epsilon": own.epsilon,
             "claimed": decimal_text(own.claimed),
-            "guarantee": own.guarantee,
+            "guarantee": str(own.guarantee),
             "n": self.n,
         }
 
@@ -109,7 +110,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     simulated: bool = field(default=False, kw_only=True)
     missing: str | None = field(default=None, kw_only=True)
     assumes: str | None = field(default=None, kw_only=True)
-    combined: tuple[Any, ...] = field(default=(), kw_only=True)
+    combined: CombinedData | None = field(default=None, kw_only=True)
     selection: Selection | None = field(default=None, kw_only=True)
 
     @classmethod
@@ -249,10 +250,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     @property
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all combined tallies are about the same population (Cochran's Q)."""
-        if not self.combined:
-            return self.evidence.heterogeneity
-        p_value: float = late.load("estimate.combine:heterogeneity")(self.combined)
-        return p_value
+        return self.evidence.heterogeneity if self.combined is None else self.combined.heterogeneity()
 
     def __sub__(self, other: Estimate) -> NoReturn:
         raise ParameterError(NO_DIFFERENCE)
@@ -261,8 +259,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def decoded(self, decoder: str | Decoder) -> Estimate:
         """The same evidence through another decoder."""
         chosen = as_decoder(decoder)
-        check_needs(chosen, self.evidence)
-        values, fit = self.evidence.decoded(chosen)
+        values, fit = chosen.decode(self.evidence)
         notes = self.notes if fit is None else (*self.notes, *fit.sentences())
         selection = self.selection if fit is None else fit.selection or self.selection
         return replace(self, values=values, decoder=chosen, fit=fit, notes=notes, selection=selection)
@@ -354,8 +351,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def _promise(self) -> str:
         """Who answered, and the privacy loss of a report; true for any prior odds."""
         through = " and ".join(dict.fromkeys(source.mechanism.name for source in self.sources))
-        promises = {source.mechanism.guarantee for source in self.sources} - {"pure"}
-        but = f" ({', '.join(sorted(promises))})" if promises else ""
+        remarks = {source.mechanism.guarantee.remark for source in self.sources} - {""}
+        but = f" ({', '.join(sorted(remarks))})" if remarks else ""
         return (
             f"{self.n} participants answered through {through}; one report changes the odds between two answers by at"
             f" most a factor e^{self.epsilon:.4g} = {math.exp(self.epsilon):.3g}{but}."

@@ -37,6 +37,10 @@ Ints = NDArray[np.int64]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
 MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor ...
 MOST_MISSED = 0.01  # ... or one that may miss by more than this probability more often
+NOT_POOLED = (
+    "Only tallies that all ask for the shares of the same values, for the same mean, or for the same"
+    " distribution in the same buckets, can be combined."
+)
 
 
 class OutputTally(NamedTuple):
@@ -183,7 +187,7 @@ class Evidence(ABC):
 
     def decoded(self, decoder: Decoder) -> Decoded:
         """The values of a decoder."""
-        return decoder.decode(self)
+        return decoder.solve(self)
 
     def contributions(self) -> Contributions | None:
         """How far one report can move each value, over all reports that are valid; None where values are no means."""
@@ -197,6 +201,10 @@ class Evidence(ABC):
     def restricted(self, codes: Ints, labels: Sequence[object]) -> Evidence:
         """The same about some codes only."""
         raise ParameterError(f"Candidates are supported for shares only, not for a {self.noun}.")
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> Evidence:
+        """The evidence of several tallies of different people, with weights of least variance unless some are given."""
+        raise ParameterError(NOT_POOLED)
 
     # --- intervals ---------------------------------------------------------------------------------
     @abstractmethod

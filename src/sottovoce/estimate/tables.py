@@ -92,7 +92,7 @@ def methods_sentence(
     """What was estimated, through which mechanisms, from how many reports, and what the numbers are."""
     through = " and ".join(
         f"{own.mechanism.name} (epsilon {own.mechanism.epsilon:.6g}"
-        f"{'' if own.mechanism.guarantee == 'pure' else ', ' + own.mechanism.guarantee}"
+        f"{', ' * (not own.mechanism.guarantee.is_pure)}{own.mechanism.guarantee.remark}"
         f"{f', {own.n:,} reports' if len(sources) > 1 else ''})"
         for own in sources
     )

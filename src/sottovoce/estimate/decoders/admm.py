@@ -32,7 +32,7 @@ class AdmmDecoder(Decoder):
     tolerance: float = 1e-10
     steps: int = 5000
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         if not isinstance(evidence, HierarchyEvidence):
             raise TypeError("Levels are those of evidence about a hierarchy.")
         branches = evidence.branches

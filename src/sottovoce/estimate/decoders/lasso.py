@@ -89,7 +89,7 @@ class LassoDecoder(Decoder):
         if isinstance(given, bool) or not isinstance(given, (int, float)) or not LEAST <= given < 1:
             raise reject("false_discovery", "lasso", f"a number in [{LEAST:g}, 1)", given)
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         if not isinstance(evidence, RowsEvidence):
             raise TypeError("Only the rows of sketches and cohorts have a design.")
         values = np.zeros(len(evidence.codes))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core import late
-from sottovoce.core.errors import TooLargeError
+from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.evidence import (
@@ -113,6 +113,9 @@ class DistributionEvidence(Evidence):
         make the largest one of them, in standard errors, larger than that of normal deviations.
         """
         return self.functional(weights, target)
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> DistributionEvidence:
+        raise ParameterError("Distributions are combined from reports that are counted one by one, of no series.")
 
     def check_together(self, what: str) -> None:
         """Refuse what needs all covariances of too many buckets."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,13 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.distribution.series import SeriesEvidence
-from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Functional, Offer
+from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
-from sottovoce.estimate.same import p_value
 from sottovoce.estimate.shares.mixture import Mixture, Product
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.distribution.outputs import OutputsEvidence
 
 Floats = NDArray[np.float64]
 MOST_BUCKETS = 1 << 11  # whose weights are matrices
@@ -129,9 +129,10 @@ class CombinedDistribution(DistributionEvidence):
         return Product([part.likelihood() for part in self.parts])
 
 
-def combine(estimates: Sequence[Estimate]) -> Estimate:
+def least_variance(parts: tuple[OutputsEvidence, ...]) -> CombinedDistribution:
     """Shares of buckets of least variance if all buckets are equally common, from all tallies together."""
-    parts = tuple(_checked(one.evidence) for one in estimates)
+    for part in parts:
+        _check_unbiased(part)
     buckets, d = parts[0].buckets, len(parts[0].buckets)
     if any(not np.array_equal(part.buckets.edges, buckets.edges) for part in parts):
         raise ParameterError(
@@ -141,22 +142,16 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
         raise TooLargeError(f"Tallies are combined in {MOST_BUCKETS} buckets at most; these have {d}.")
     precisions = [_precision(part) for part in parts]
     whole = np.linalg.inv(reduce(np.add, precisions))
-    found = CombinedDistribution(buckets, parts, tuple(whole @ own for own in precisions))
-    sources = [source for one in estimates for source in one.sources]
-    simulated = any(one.simulated for one in estimates)
-    return Estimate.of(estimates[0].question, found, sources, simulated=simulated)
+    return CombinedDistribution(buckets, parts, tuple(whole @ own for own in precisions))
 
 
-def _checked(found: object) -> OutputsEvidence:
-    """Evidence whose shares are unbiased wherever answers lie inside a bucket."""
-    if not isinstance(found, OutputsEvidence) or isinstance(found, SeriesEvidence):
-        raise ParameterError("Distributions are combined from reports that are counted one by one, of no series.")
-    if found.buckets.step is None and rounding_of(found.counted.mechanism.channel) is not None:
+def _check_unbiased(part: OutputsEvidence) -> None:
+    """Shares must be unbiased wherever answers lie inside a bucket."""
+    if part.buckets.step is None and rounding_of(part.counted.mechanism.channel) is not None:
         raise ParameterError(
             "Distributions are combined of mechanisms that put answers into buckets first, such as"
             " square-wave-discrete, coded-wave and designed-distribution."
         )
-    return found
 
 
 def _precision(part: OutputsEvidence) -> Floats:

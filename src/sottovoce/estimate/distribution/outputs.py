@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.distribution.base import COMPATIBLE, EARLY, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.combine import least_variance
 from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.transition import Transition, WaveTransition
-from sottovoce.estimate.evidence import Contributions, Counted, Functional, Offer
+from sottovoce.estimate.evidence import Contributions, Counted, Evidence, Functional, Offer
 from sottovoce.estimate.mean.scores import MOST_SCORES, ReportScores, ScoreMoments
 from sottovoce.estimate.reading import OutputReading
 from sottovoce.estimate.shares.mixture import Mixture
@@ -33,6 +37,7 @@ class OutputsEvidence(DistributionEvidence):
     equally common, among all that are unbiased for every distribution over the buckets.
     """
 
+    pools: ClassVar[bool] = True  # whether shares of several tallies can be combined
     buckets: Buckets
     n: int
     cells: Ints
@@ -43,6 +48,14 @@ class OutputsEvidence(DistributionEvidence):
     def decode(self) -> OutputReading:
         """The scores of the outputs."""
         return linear_decode(self.counted.mechanism.channel, len(self.buckets))
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> DistributionEvidence:
+        parts = tuple(one for one in (self, *others) if isinstance(one, OutputsEvidence) and one.pools)
+        if len(parts) <= len(others):
+            return DistributionEvidence.pooled(self, others)
+        if weights is not None:
+            raise ParameterError("Distributions are combined with weights of least variance only.")
+        return least_variance(parts)
 
     def scores(self, weights: Floats) -> Floats:
         """The score of each output, one row for each functional."""

@@ -7,6 +7,7 @@ are those of the projection: what the distribution has beside it is not in them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,8 @@ class SeriesEvidence(OutputsEvidence):
     Which part of the variance lies between the answers of these participants is not known from a few functions, so
     errors for them are those for the population, which are larger by at most one part in the variance of a sign.
     """
+
+    pools: ClassVar[bool] = False
 
     @property
     def projection(self) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Evidence
 from sottovoce.estimate.mean.betting import Sides, sides
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
+from sottovoce.estimate.mean.combine import UNLIKE, CombinedMeanEvidence, weighted_mean
 from sottovoce.estimate.mean.moments import (
     Profile,
     average_variance,
@@ -100,6 +101,12 @@ class MeanEvidence(Evidence):
 
     def contributions(self) -> Contributions:
         return Contributions(*(np.array([end]) for end in (self.readings.low, self.readings.high, float(self.n))))
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> CombinedMeanEvidence:
+        means = tuple(one for one in (self, *others) if isinstance(one, MeanEvidence))
+        if len(means) <= len(others):
+            raise ParameterError(UNLIKE)
+        return weighted_mean(means, weights)
 
     # --- variances ---------------------------------------------------------------------------------
     @property

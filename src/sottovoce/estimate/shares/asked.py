@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import asked_bits
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted
-from sottovoce.estimate.shares.base import Curve, SharesEvidence
+from sottovoce.estimate.shares.base import Curve
+from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.intervals.binomials import Ints, exact_held
 from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess, wilson_excess
 from sottovoce.estimate.shares.supports import clopper_pearson, wilson_score
@@ -29,7 +30,7 @@ KINDS = 16  # numbers of those who are asked at which misses are computed
 
 
 @dataclass(frozen=True, slots=True)
-class AskedEvidence(SharesEvidence):
+class AskedEvidence(SharesOfTally):
     """Of n reports asked[v] have a bit for v, with probability `part` each, and counts[v] of these bits are set.
 
     Bits of holders are set with rate `own`, those of others with `other`.

@@ -36,6 +36,15 @@ class Curve(NamedTuple):
         return np.asarray(self.free + shares * (self.linear + shares * self.square))
 
 
+class SupportCounts(NamedTuple):
+    """Of n reports so many support each code: with rate `own` those of its holders, with rate `other` all the rest."""
+
+    counts: Ints
+    n: int
+    own: float
+    other: float
+
+
 class SharesEvidence(Evidence):
     """Evidence about the share of each code.
 
@@ -49,6 +58,7 @@ class SharesEvidence(Evidence):
     noun: ClassVar[str] = "share"
     picks: ClassVar[bool] = True  # whether shares can be read for a list of candidates
     counted: Counted | None
+    supports: SupportCounts | None = None  # where shares are counts of supports with the same two rates for all codes
     __slots__ = ()
 
     @abstractmethod

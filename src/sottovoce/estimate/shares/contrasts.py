@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, deviate
-from sottovoce.estimate.shares.base import Curve, SharesEvidence
+from sottovoce.estimate.shares.base import Curve
+from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.intervals.binomials import Ints
 from sottovoce.estimate.shares.intervals.misses import normal_score_excess, score_excess
 from sottovoce.estimate.shares.intervals.score_sums import drift_limits, held_limits
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class ContrastsEvidence(SharesEvidence):
+class ContrastsEvidence(SharesOfTally):
     """Of n reports, hits[v] fall into the group of v and plus[v] of these support v (`core.channel.Contrast`)."""
 
     plus: Ints

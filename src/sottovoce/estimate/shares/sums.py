@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Histogram
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Ints, deviate
-from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ def bins(channel: Histogram) -> BinSums:
 
 
 @dataclass(frozen=True, slots=True)
-class SumsEvidence(SharesEvidence):
+class SumsEvidence(SharesOfTally):
     """sums[v] of n bins: each has mean `start`, and `slope` more for those who hold v."""
 
     sums: Ints

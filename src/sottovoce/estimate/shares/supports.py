@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, deviate
-from sottovoce.estimate.shares.base import Curve, SharesEvidence
+from sottovoce.estimate.shares.base import Curve, SupportCounts
+from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.intervals.binomials import Ints, exact_held
 from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess, wilson_excess
 
@@ -19,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class SupportsEvidence(SharesEvidence):
+class SupportsEvidence(SharesOfTally):
     """counts[v] of n reports support v: with rate `own` those of its holders, with `other` all the rest."""
 
     counts: Ints
@@ -30,6 +31,10 @@ class SupportsEvidence(SharesEvidence):
 
     def _map(self, support: Floats) -> Floats:
         return np.asarray((support - self.other) / (self.own - self.other))
+
+    @property
+    def supports(self) -> SupportCounts | None:  # type: ignore[override]
+        return SupportCounts(self.counts, self.n, self.own, self.other) if np.ndim(self.own) == 0 else None
 
     def values(self) -> Floats:
         return self._map(self.counts / self.n)

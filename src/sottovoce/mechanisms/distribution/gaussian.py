@@ -7,8 +7,9 @@ from typing import Any
 from sottovoce.core.channel import Table
 from sottovoce.core.domain import Circle, Domain
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.guarantee import Approximate
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, check_integer, decimal_text
+from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import check_domain, coded, possible
@@ -41,6 +42,5 @@ def build(domain: Domain, *, epsilon: Any, delta: Any, buckets: int | None = Non
     view = coded(name, domain, BUCKETS if sized else buckets)
     codes = check_integer("buckets", name, view.size, 2, MOST_BUCKETS)
     channel = Table(shifted(gaussian_noise(budget, chance, codes - 1), codes - 1))
-    guarantee = f"approximate({decimal_text(chance)})"
     question = Distribution(domain, workload, buckets)
-    return Mechanism(name, question, channel, budget, CountOutputs(), view, guarantee=guarantee)
+    return Mechanism(name, question, channel, budget, CountOutputs(), view, guarantee=Approximate(chance))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,16 +163,16 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
     for tally in others:
         own = tally.mechanism.domain
         if isinstance(own, Clamp):
-            means["below" if own.high == range_.low else "above"] = tally.mechanism.estimate(tally).evidence
+            means["below" if own.high == range_.low else "above"] = _mean(tally.mechanism.estimate(tally))
     shift = {"below": float(range_.low), "above": float(range_.high)}
     least, most = float(domain.low), float(domain.high)
     parts, apart = tuple(means.values()), most - least
     constant = sum(shift[name] for name in means)
     clipping = SignedSumEvidence(parts, (-1,) * len(parts), constant, (-apart, apart), "clamped minus mean", _CLIPPING)
-    whole = (clamped.evidence, *parts)
+    whole = (_mean(clamped), *parts)
     corrected = SignedSumEvidence(whole, (1,) * len(whole), -constant, (least, most), "mean", _CORRECTED)
     ends = means.get("below"), means.get("above")
-    cautious = CautiousMeanEvidence((clamped.evidence,), (1,), 0.0, (least, most), "mean", _MEAN, *ends)
+    cautious = CautiousMeanEvidence((_mean(clamped),), (1,), 0.0, (least, most), "mean", _MEAN, *ends)
     about = Mean(domain)
     used = [tally for tally in tallies if isinstance(tally.mechanism.domain, Clamp)]
     return {
@@ -193,13 +193,17 @@ def found_partly(domain: Integers | Interval, tallies: Sequence[Tally]) -> Estim
     means: dict[str, Any] = {}
     for tally in used:
         own: Any = tally.mechanism.domain
-        means["below" if own.high == range_.low else "above"] = tally.mechanism.estimate(tally).evidence
+        means["below" if own.high == range_.low else "above"] = _mean(tally.mechanism.estimate(tally))
     least, most = float(domain.low), float(domain.high)
     widths = {"below": float(range_.low) - least, "above": most - float(range_.high)}
     below, above = (0.0 if name in means else width for name, width in widths.items())
-    ends = (clamped.evidence,), (1,), 0.0, (least, most)
+    ends = (_mean(clamped),), (1,), 0.0, (least, most)
     cautious = CautiousMeanEvidence(*ends, "mean", _MEAN, **means, unasked=(below, above))
     return {"mean": Estimate.of(Mean(domain), cautious, sources_of([number, *used])), "clamped": clamped}
+
+
+def _mean(estimate: Estimate) -> MeanEvidence:
+    return cast(MeanEvidence, estimate.evidence)
 
 
 def _range(about: Mean, range_: Clamp, clamped: Estimate, tallies: Sequence[Tally], searchers: int) -> Estimate:

@@ -9,8 +9,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Rates
-from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.channel.shapes import support_rates
 from sottovoce.core.domain import Above, Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
@@ -61,8 +60,8 @@ def above_thresholds(domain: Domain, tallies: Iterable[Tally]) -> Estimate:
     order = sorted(found)
     if not order:
         raise ParameterError("Nothing can be estimated yet: no report was counted.")
-    rates = rates_of(found[order[0]].mechanism.channel)
-    if not isinstance(rates, Rates):
+    rates = support_rates(found[order[0]].mechanism.channel)
+    if rates is None:
         raise TypeError("Thresholds need randomized response.")
     counts = np.array([int(found[place].cells[1]) for place in order], np.int64)
     asked = np.array([found[place].n for place in order], np.int64)

@@ -148,11 +148,12 @@ def mean_coordinate_variance(mechanism: Mechanism, prior: Prior | None, n: int, 
 
 
 def _rank(mechanism: Mechanism, ratio: float, size: int) -> tuple[bool, bool, float, float]:
-    idealised = mechanism.guarantee != "pure"
+    idealised = not mechanism.guarantee.is_pure
     return (False, idealised, size, ratio) if ratio <= CLOSE else (True, idealised and ratio <= CLOSE, ratio, size)
 
 
 def _reason(mechanism: Mechanism, ratio: float) -> str:
     said = "no method has a smaller error" if ratio == 1 else f"{ratio:.3g} times the smallest error"
-    kept = "" if mechanism.guarantee == "pure" else f"; its privacy is {mechanism.guarantee}, computed with floats"
+    remark = mechanism.guarantee.remark
+    kept = f"; its privacy is {remark}, computed with floats" if remark else ""
     return f"{said}{kept}."

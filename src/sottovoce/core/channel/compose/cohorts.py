@@ -43,15 +43,15 @@ class Cohorts(Public, Memoised):
 
     @property
     def cohorts(self) -> int:
-        return self._pool.seeds
+        return self.pool.seeds
 
     def cohort(self, public: Words) -> int:
-        return self._pool.seed(self._words(public))
+        return self.pool.seed(self._words(public))
 
     def mapped_in(self, cohort: int, code: Any) -> Any:
-        return self._pool.value(cohort, code)
+        return self.pool.value(cohort, code)
 
     def miniatures(self) -> tuple[Channel, ...]:
         """With few cohorts and words of two bits: every id is enumerated, and a chain has many outcomes for each."""
         inners = self.inner.shortened(2) if isinstance(self.inner, Chain) else ()
-        return tuple(type(self)(small, inner) for inner in inners for small in self._pool.smallest(inner.inputs))
+        return tuple(type(self)(small, inner) for inner in inners for small in self.pool.smallest(inner.inputs))

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, nested
 from sottovoce.core.channel.facets import Costed, stages_of
 from sottovoce.core.channel.listing import product_codes
+from sottovoce.core.channel.shapes import Bundled
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.specs import Spec, take
@@ -21,7 +22,7 @@ MAX_PARTS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Each(Channel, Costed):
+class Each(Channel, Bundled, Costed):
     """A code is a tuple with a code of each channel; the report holds their reports side by side, the first lowest.
 
     Two answers may differ in every channel, so the ratios multiply: budgets add up.
@@ -42,6 +43,10 @@ class Each(Channel, Costed):
     @property
     def parts(self) -> tuple[Channel, ...]:
         return self.channels
+
+    @property
+    def bundle(self) -> Each:
+        return self
 
     @property
     def inputs(self) -> int:

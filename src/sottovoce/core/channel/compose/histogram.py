@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Costed, Summed, outputs_of, stages_of
+from sottovoce.core.channel.shapes import Binwise
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
@@ -21,7 +22,7 @@ MAX_BIN_OUTPUTS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram(Channel, Summed, Costed):
+class Histogram(Channel, Binwise, Summed, Costed):
     """A code's bin passes the last code of `part` through it, all other bins the first; bin 0 is lowest.
 
     Two codes differ in two bins, one in each direction. A tally adds up what the bins report.
@@ -39,6 +40,10 @@ class Histogram(Channel, Summed, Costed):
             raise ParameterError("The bins of a histogram need a channel with indices, numbered reports and no memo.")
         check_integer("outputs", self.kind, outputs, 2, MAX_BIN_OUTPUTS)
         check_integer("inputs", self.kind, part.inputs, 2, MAX_BIN_OUTPUTS)
+
+    @property
+    def histogram(self) -> Histogram:
+        return self
 
     @property
     def parts(self) -> tuple[Channel, ...]:

@@ -21,6 +21,7 @@ from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.numeric.rounding import Rounding
+from sottovoce.core.channel.shapes import Grouped
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
@@ -29,7 +30,7 @@ from sottovoce.core.work import Effort, effort, steps, summed
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed(Channel, Numbered, Costed):
+class Keyed(Channel, Grouped, Numbered, Costed):
     """A code is (group, value). `key` randomizes the group. If its report supports the true group, the value goes
     through `inner`; otherwise the inner output is drawn from `neutral`, weights that sum to 2**53 and do not depend on
     the value.
@@ -62,6 +63,10 @@ class Keyed(Channel, Numbered, Costed):
                 "The neutral law must have a weight for each inner output, positive if it can be reported, and sum to"
                 " 2**53."
             )
+
+    @property
+    def keyed(self) -> Keyed:
+        return self
 
     @property
     def inner_outputs(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, cast
 
 from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.arithmetic.hashing import WORD, collision, derived_words, hash_value
@@ -27,6 +27,7 @@ from sottovoce.core.channel.facets import (
 )
 from sottovoce.core.channel.finite.bits import Bits
 from sottovoce.core.channel.finite.block import ArcSets, Block
+from sottovoce.core.channel.shapes import Asking
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.late import load
@@ -191,7 +192,7 @@ MAPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Pooled, Costed):
+class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Pooled, Asking, Costed):
     """The report is that of the inner channel; the public words are the report's id and not sent again."""
 
     kind: ClassVar[str] = "public"
@@ -226,6 +227,9 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
             return facet(self.inner, kind) is not None
         if kind is Supporting:
             return self.rates() is not None
+        if kind is Asking:
+            bits = self.inner if isinstance(self.map, AskedMap) else None
+            return isinstance(bits, Bits) and bits.encoding == "optional" and not bits.rates_vary
         return kind is not Pooled or (isinstance(self.map, NumberedMap) and not self.inner.publics)
 
     @property
@@ -267,17 +271,17 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
         return self.map.tries
 
     @property
-    def _pool(self) -> NumberedMap:
+    def pool(self) -> NumberedMap:
         if not isinstance(self.map, NumberedMap):
             raise TypeError("The maps of this channel are not numbered.")
         return self.map
 
     @property
     def seeds(self) -> int:
-        return self._pool.seeds
+        return self.pool.seeds
 
     def seed(self, public: Words) -> int:
-        return self._pool.seed(self._words(public))
+        return self.pool.seed(self._words(public))
 
     def ratio(self) -> Fraction:
         """Given the public words, the law is the inner one on mapped codes; some words map two codes apart."""
@@ -311,6 +315,18 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
         if isinstance(self.map, AskedMap):
             return self.map.rates(first) if isinstance(first, Rates) and last is None else None
         return self.map.rates(first) if isinstance(first, Rates) and isinstance(last, Rates) else None
+
+    def support_sizes(self) -> tuple[int, int] | None:
+        """Public sets of arcs lose those beyond the last code."""
+        if not isinstance(self.map, MultiplierMap) or not isinstance(self.inner, Block):
+            return None
+        sets, beyond = self.inner.sets, self.map.outputs - self.map.inputs
+        arcs = isinstance(sets, ArcSets) and sets.codes == sets.outputs
+        return (max(0, sets.size - beyond), sets.size) if arcs else None
+
+    @property
+    def asked(self) -> tuple[AskedMap, Rates]:
+        return cast(AskedMap, self.map), trusted(self.inner, Masked).bit_rate(0)
 
     def mask(self, code: int, public: Words = NO_WORDS) -> int:
         return trusted(self.inner, Masked).mask(self.mapped(code, public), public)

@@ -110,6 +110,9 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
         dropped = Fraction(w * (w - 1), (k - 1) * (k - 2))
         return with_own, keep * kept + (1 - keep) * dropped
 
+    def support_sizes(self) -> tuple[int, int]:
+        return self.w, self.w
+
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
         own, other = self.rates()
         return [own] * self.k, [other] * self.k

@@ -11,6 +11,7 @@ from typing import ClassVar
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, Extremal, Numbered, Numeric, Scale
+from sottovoce.core.channel.shapes import Clamped
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
@@ -22,7 +23,7 @@ _HALF = UNIT // 2
 
 
 @dataclass(frozen=True, slots=True)
-class Noise(Channel, Numbered, Numeric, Extremal, Costed):
+class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
     """Codes 0, ..., steps plus noise of a magnitude m with a fair sign: m or -1 - m, so that zero is not counted twice.
 
     Magnitudes come in bands: `bands` holds their weights, `first` the weights within band 0 and `cycle` those within

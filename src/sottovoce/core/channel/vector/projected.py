@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Costed, PublicCoins, Relaying, Summed, Vectors
+from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, Reading, axis_ends, facts
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
@@ -30,7 +31,7 @@ LAST = 2 * MIDDLE - 1  # 16 standard deviations: no draw of a device is cut off,
 
 
 @dataclass(frozen=True, slots=True)
-class Projected(Channel, Vectors, Summed, PublicCoins, Relaying, Costed):
+class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed):
     """The report of `inner`, a cap on the unit sphere of k dimensions, on a projection that the public words choose.
 
     The vector, filled up with zeros to D = 2**r coordinates, gets random signs and a Walsh-Hadamard transform, three
@@ -66,6 +67,10 @@ class Projected(Channel, Vectors, Summed, PublicCoins, Relaying, Costed):
 
     @property
     def last(self) -> Cap:
+        return self.inner
+
+    @property
+    def cap(self) -> Cap:
         return self.inner
 
     @property

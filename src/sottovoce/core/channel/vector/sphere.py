@@ -18,6 +18,7 @@ from sottovoce.core.arithmetic.rational import FINE, UNIT, floor_unit, odds
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_units
 from sottovoce.core.channel.facets import Summed, Vectors
 from sottovoce.core.channel.listing import CodeList
+from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.channel.vector.cap_law import cap, log_norm, signed_share, tail
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
@@ -60,7 +61,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Cap(Channel, Vectors, Summed):
+class Cap(Channel, Vectors, Summed, Capped):
     """With probability `keep` / 2**53 a random vector whose component along the answer exceeds a threshold, else below.
 
     The vector is uniform on the unit sphere ("sphere", where the threshold is a cosine), or normal with variance 1/d
@@ -95,6 +96,10 @@ class Cap(Channel, Vectors, Summed):
         above, below = shares(size, law, float(threshold))
         likelier = odds(budget) / (1 + SAFETY) * Fraction(above) / Fraction(below)
         return cls(size, law, threshold, floor_unit(likelier / (1 + likelier)))
+
+    @property
+    def cap(self) -> Cap:
+        return self
 
     @property
     def dimensions(self) -> int:
