@@ -10,7 +10,7 @@ from functools import cache
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.late import load
-from sottovoce.core.question import QUESTIONS, Question
+from sottovoce.core.question import QUESTIONS, Question, question_class
 from sottovoce.study.questions.base import StudyQuestion
 
 
@@ -31,5 +31,5 @@ def study_class(question: type[Question]) -> type[StudyQuestion]:
 
 def file_kinds() -> dict[str, type[StudyQuestion]]:
     """The kinds that a study file can ask."""
-    known = {kind: study_class(question) for kind, question in QUESTIONS.items()}
+    known = {kind: study_class(question_class(kind)) for kind in QUESTIONS}
     return {kind: own for kind, own in known.items() if own.keys}
