@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.client.typed import root
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Categories, Circle, Domain, Integers
 from sottovoce.core.errors import ParameterError
@@ -196,7 +195,7 @@ class StudyQuestion:
     # --- the participant's page, and what participants agree to ----------------------------------
     def field(self, language: str) -> dict[str, Any]:
         """The field of the participant's form: choices, a number with its range, or a text."""
-        domain = root(self.question.domain)
+        domain = self.question.domain.root
         if isinstance(domain, Categories):
             return {"kind": "choice", "choices": self.choices(domain, language)}
         return {"kind": "number", **number_field(domain)} if hasattr(domain, "low") else {"kind": "text"}

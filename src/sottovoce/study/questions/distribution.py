@@ -60,10 +60,10 @@ class StudyDistribution(StudyQuestion):
 
     def estimate_lines(self, estimate: Estimate, level: float, measure: str) -> Iterator[ResultLine]:
         evidence = estimate.evidence
-        yield from evidence_lines(evidence, level, evidence.noun, estimate.labels)
+        yield from evidence_lines(evidence, level, evidence.noun)
         if isinstance(evidence, DistributionEvidence) and not evidence.circular:
             curve = cumulative(evidence)
-            yield from evidence_lines(curve, level, Cdf.noun, curve.labels)
+            yield from evidence_lines(curve, level, Cdf.noun)
 
     def doubt(self, estimate: Estimate, level: float) -> str | None:
         """What speaks against the intervals of the evidence, which the results have."""

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.client.typed import root
 from sottovoce.core.domain import Categories, Domain
 from sottovoce.core.question import Frequency, GroupMean
 from sottovoce.core.round import Estimates
@@ -87,7 +86,7 @@ class StudyGroupMean(StudyQuestion):
 
     def field(self, language: str) -> dict[str, Any]:
         groups = self.choices(self.question.by, language)
-        return {"kind": "pair", "choices": groups, **number_field(root(self.question.value))}
+        return {"kind": "pair", "choices": groups, **number_field(self.question.value.root)}
 
     def possible_answers(self, language: str, say: Mapping[str, str]) -> str:
         ends = {end: str(getattr(self.question.value, end, "")) for end in ("low", "high")}

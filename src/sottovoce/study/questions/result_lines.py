@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +33,7 @@ def estimate_lines(estimate: Estimate, level: float, measure: str = "", *, named
     """The values of an estimate with their intervals; a single value has no label, unless it is `named`."""
     low, high = estimate.quiet_ci(level)  # `StudyResults.doubts` says what speaks against them
     noun = measure or estimate.evidence.noun
-    labels = [""] if len(estimate.values) == 1 and not named else [str(label) for label in estimate.labels]
+    labels = [""] if len(estimate.values) == 1 and not named else estimate.axes.texts()
     columns = (estimate.values, estimate.std_errors, low, high)
     return [
         ResultLine(noun, label, float(value), float(error), float(least), float(most))
@@ -41,12 +41,14 @@ def estimate_lines(estimate: Estimate, level: float, measure: str = "", *, named
     ]
 
 
-def evidence_lines(evidence: Evidence, level: float, measure: str, labels: Sequence[object]) -> Iterator[ResultLine]:
+def evidence_lines(evidence: Evidence, level: float, measure: str) -> Iterator[ResultLine]:
     """The unbiased values of evidence with its own intervals."""
     low, high = evidence.interval(level, evidence.default, "population")
     errors = np.sqrt(evidence.variances("population"))
-    for label, value, error, least, most in zip(labels, evidence.values(), errors, low, high, strict=True):
-        yield ResultLine(measure, str(label), float(value), float(error), float(least), float(most))
+    for label, value, error, least, most in zip(
+        evidence.axes.texts(), evidence.values(), errors, low, high, strict=True
+    ):
+        yield ResultLine(measure, label, float(value), float(error), float(least), float(most))
 
 
 def level_of_each(level: float, intervals: int) -> float:
