@@ -605,7 +605,7 @@ def test_balls() -> None:
             ball.encode(value)
     with pytest.raises(DomainError, match=r"Euclidean length at most 2\.5"):
         ball.encode([2.5, 0.01, 0])
-    assert type(ball).from_spec({"radius": "2.5", "dimensions": 3}) == ball
+    assert type(ball).from_fields({"radius": "2.5", "dimensions": 3}) == ball
     for radius, dimensions in ((0, 3), (-1, 3), ("1e101", 3), (1, 1), (1, 2.0), (1, 1 << 17), (None, 3)):
         with pytest.raises(ParameterError):
             sv.Ball(radius, dimensions)

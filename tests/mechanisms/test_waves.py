@@ -196,7 +196,7 @@ def test_circles_are_refused_and_read_like_other_domains() -> None:
     for value in hours.foreign():
         with pytest.raises(sv.DomainError, match=r"An answer must be a number in \[0, 24\]"):
             hours.encode(value)
-    assert sv.Circle.from_spec({"period": "24"}) == hours and hours.numbers is None and hours.size is None
+    assert sv.Circle.from_fields({"period": "24"}) == hours and hours.numbers is None and hours.size is None
     m = sv.mechanism("square-wave", hours, epsilon=1)
     with pytest.raises(sv.MismatchError, match="does not fit a circle with the period 12"):
         sv.Mechanism(m.name, sv.Distribution(sv.Circle(12)), m.channel, m.claimed, m.statistic)

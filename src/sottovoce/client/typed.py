@@ -12,16 +12,9 @@ _WHOLE = re.compile(r"\s*([+-]?[0-9]+)(\.0*)?\s*")
 _NUMBER = re.compile(r"\s*[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?\s*")
 
 
-def root(domain: Domain) -> Domain:
-    """The domain of the raw answer, under all views."""
-    while hasattr(domain, "of"):
-        domain = domain.of
-    return domain
-
-
 def holds_texts(domain: Domain) -> bool:
     """Whether raw answers are texts."""
-    raw = root(domain)
+    raw = domain.root
     return isinstance(raw, Text) or (isinstance(raw, Categories) and isinstance(raw.values[0], str))
 
 
@@ -31,7 +24,7 @@ def typed(domain: Domain, value: object) -> object:
 
     Other texts are returned unchanged; the domain checks them.
     """
-    raw = root(domain)
+    raw = domain.root
     if isinstance(value, str) and len(value) <= MAX_LENGTH:
         if isinstance(raw, (Circle, Interval)):
             return _number(value)

@@ -210,7 +210,7 @@ def _asked(name: str, domain: Domain, buckets: Any, wanted: str, most: int) -> t
         buckets = check_integer("buckets", name, buckets, 2, most)
     question = Distribution(domain, wanted, buckets)
     view = coded(name, domain, BUCKETS if buckets is None and (size is None or size > most) else buckets)
-    return question, view, view.size or BUCKETS, isinstance(getattr(view, "of", view), Circle)
+    return question, view, view.size or BUCKETS, isinstance(view.root, Circle)
 
 
 def _shares(name: str, prior: Any, view: Domain) -> tuple[float, ...]:

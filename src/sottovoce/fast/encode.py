@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.client.typed import root
 from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Interval, Record, Text
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
@@ -72,7 +71,7 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
 
 def _check_step(domain: Domain, array: NDArray[Any]) -> None:
     """Refuse numbers that an interval with a step does not hold; without a step they are checked later."""
-    raw = root(domain)
+    raw = domain.root
     if isinstance(raw, Interval) and raw.step is not None:
         different, places = np.unique(array, return_inverse=True)
         refuse(domain, array, np.array([not _takes(raw, value) for value in different.tolist()], bool)[places])
@@ -93,7 +92,7 @@ def is_frame(values: Any) -> bool:
 
 def _one_column(domain: Domain, values: Any) -> Any:
     """A table of one column as that column, and a table of records as a list of them; anything else as it is."""
-    if isinstance(root(domain), Record):
+    if isinstance(domain.root, Record):
         if not is_frame(values):
             return values
         names = list(map(str, values.columns))

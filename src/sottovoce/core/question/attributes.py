@@ -37,6 +37,6 @@ class Attributes(Question):
     @property
     def parts(self) -> tuple[Question, ...]:
         """The question about each attribute, as a view of the record."""
-        select, record = load("core.domain.views:Select"), getattr(self.domain, "of", self.domain)
+        select, record = load("core.domain.views:Select"), self.domain.root
         kinds = (Mean if part.size is None else Frequency for _, part in self.fields_of)
         return tuple(kind(select(record, (name,))) for kind, (name, _) in zip(kinds, self.fields_of, strict=True))

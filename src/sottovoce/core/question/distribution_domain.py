@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.base import Domain, View
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.question.base import Question
@@ -26,8 +26,8 @@ class DistributionQuestion(Question):
     @classmethod
     def answered(cls, domain: Domain) -> Domain:
         """The numbers or categories that bins, or the levels of a tree over them, are a view of."""
-        while domain.numbers is None and isinstance(of := getattr(domain, "of", None), Domain):
-            domain = of
+        while domain.numbers is None and isinstance(domain, View):
+            domain = domain.of
         return domain
 
 

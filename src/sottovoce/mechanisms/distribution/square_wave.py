@@ -80,7 +80,7 @@ def _checked(name: str, buckets: Any) -> int | None:
 
 def _discrete(view: Domain, budget: Decimal) -> Window | Block:
     size, e = view.size or 2, odds(budget)
-    if isinstance(getattr(view, "of", None), Circle):
+    if isinstance(view.root, Circle):
         return arc(size, size, nearest_arc(arc_share(budget), size), e)
     return wave(size, 2 * floor(bandwidth(budget) * size) + 1, e)
 

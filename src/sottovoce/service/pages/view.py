@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.client.typed import root
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Categories, Integers
 from sottovoce.core.errors import ParameterError
@@ -148,8 +147,8 @@ def _field(asked: Asked, language: str) -> dict[str, Any]:
     question = asked.question
     if isinstance(question, GroupMean):
         groups = [(str(one), asked.label(one, language)) for one in question.by.labels()]
-        return {"kind": "pair", "choices": groups, **_number(root(question.value))}
-    domain = root(question.domain)
+        return {"kind": "pair", "choices": groups, **_number(question.value.root)}
+    domain = question.domain.root
     if isinstance(domain, Categories):
         return {"kind": "choice", "choices": [(str(one), asked.label(one, language)) for one in domain.values]}
     return {"kind": "number", **_number(domain)} if hasattr(domain, "low") else {"kind": "text"}
