@@ -1,27 +1,21 @@
-"""Shares of some answers only: no work for the others."""
+"""Shares of some answers from hashed reports themselves: one hash for each report and candidate, none for others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Public, Rates, Subset
-from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.channel import Channel, Subset
+from sottovoce.core.channel.compose.public import behind_maps
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.statistic.cohorts import CountCohorts
-from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import Counted
-from sottovoce.estimate.shares.base import SharesEvidence
-from sottovoce.estimate.shares.likelihood import innermost, mapped_codes
-from sottovoce.estimate.shares.pool import function_supports
-from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.estimate.shares.likelihood import mapped_codes
+from sottovoce.estimate.shares.supports import SupportsEvidence, two_rates
 from sottovoce.fast.batch import Reports, checked
 from sottovoce.fast.threads import run
-from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
 ROWS = 1 << 16
@@ -29,42 +23,28 @@ NOTHING = np.empty(0, np.int64)
 
 
 def hashed_by_report(mechanism: Mechanism) -> bool:
-    """Whether a tally computes one hash for each report and code."""
-    channel = mechanism.channel
-    inner = innermost(channel)
-    simple = isinstance(inner, Subset) and inner.w == 1
-    return isinstance(mechanism.statistic, CountSupports) and channel.publics > 0 and simple
+    """Whether a tally computes one hash for each report and code, and a report is a value of its hash."""
+    inner = behind_maps(mechanism.channel)
+    hashed = isinstance(mechanism.statistic, CountSupports) and mechanism.channel.publics > 0
+    return hashed and isinstance(inner, Subset) and inner.w == 1
 
 
-def from_reports(mechanism: Mechanism, reports: Reports, codes: Ints, names: Sequence[object]) -> SharesEvidence:
-    """The evidence of hashed reports about some codes: one hash for each report and candidate."""
+def from_reports(mechanism: Mechanism, reports: Reports, codes: Ints, names: Sequence[object]) -> SupportsEvidence:
+    """The evidence of hashed reports about some codes."""
     safe = checked(mechanism, reports.payload, reports.public)
-    rates = rates_of(mechanism.channel)
-    if not isinstance(rates, Rates):
-        raise TypeError("Only codes with two support rates are counted one by one.")
     counts = support_counts(mechanism.channel, safe, codes)
     counted = Counted(mechanism, len(reports), NOTHING, None, codes, names)
-    return SupportsEvidence(counts, len(reports), float(rates.own), float(rates.other), counted)
-
-
-def from_functions(mechanism: Mechanism, tally: Tally, codes: Ints, names: Sequence[object]) -> SharesEvidence | None:
-    """The evidence of a tally of numbered public functions about some codes; None if it is of another kind."""
-    rates = rates_of(mechanism.channel)
-    if not isinstance(rates, Rates) or not isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
-        return None
-    counts = function_supports(mechanism, tally.cells, codes)
-    counted = replace(Counted(mechanism, tally.n, tally.cells), codes=codes, names=names)
-    return SupportsEvidence(counts, tally.n, float(rates.own), float(rates.other), counted)
+    return SupportsEvidence(counts, len(reports), *two_rates(mechanism.channel), counted)
 
 
 def support_counts(channel: Channel, reports: Reports, codes: Ints) -> Ints:
     """How many reports support each of some codes."""
     public, payload = reports.public, reports.payload
-    if public is None or not isinstance(channel, Public):
+    if public is None:
         raise TypeError("Only hashed reports are counted one by one.")
 
     def work(start: int, stop: int) -> Ints:
-        words, found = public[start:stop], payload[start:stop]
-        return np.array([np.count_nonzero(found == mapped_codes(channel, words, int(code))) for code in codes])
+        words, sent = public[start:stop], payload[start:stop]
+        return np.array([np.count_nonzero(sent == mapped_codes(channel, words, int(code))) for code in codes])
 
     return np.asarray(np.sum(run(work, len(reports), ROWS, None), axis=0, dtype=np.int64))

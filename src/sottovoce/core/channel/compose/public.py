@@ -340,3 +340,21 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
             raise SpecError(f"The map of a public channel must have a kind among {', '.join(MAPS)}.")
         rest = {key: value for key, value in spec.items() if key != "kind"}
         return cls(load(MAPS[spec["kind"]]).from_spec(rest), channel_from_spec(inner))
+
+
+def public_layers(channel: Channel) -> tuple[Public, ...]:
+    """The public maps that a report's id chooses, outermost first, each with the channel behind it."""
+    return (channel, *public_layers(channel.inner)) if isinstance(channel, Public) else ()
+
+
+def behind_maps(channel: Channel) -> Channel:
+    """The channel behind all public maps."""
+    layers = public_layers(channel)
+    return layers[-1].inner if layers else channel
+
+
+def numbered_functions(channel: Channel) -> tuple[NumberedMap, Channel]:
+    """The public functions of a channel that are counted one by one, and the channel behind them."""
+    if not isinstance(channel, Public) or not isinstance(channel.map, NumberedMap):
+        raise TypeError(f"The reports of a {channel.kind} channel are not counted by public function.")
+    return channel.map, channel.inner

@@ -30,6 +30,7 @@ class BloomMap(NumberedMap):
     """
 
     kind: ClassVar[str] = "bloom"
+    orthogonal: ClassVar[bool] = True
     k: int
     g: int
     digits: int
