@@ -167,7 +167,8 @@ def frequency_row(name: str) -> str:
 
 def rare_variance(m: sv.Mechanism) -> float:
     """n times the variance at share zero for large n, all other values being equally common."""
-    truth, many = np.full(SIZE, 1 / (SIZE - 1)), 10**9
+    inputs, many = m.channel.inputs, 10**9
+    truth = np.full(inputs, 1 / (inputs - 1))
     truth[0] = 0
     return float(many * m.variance(truth, many, target="sample")[0])
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Costed, PublicCoins, Relaying, Summed, Vectors
-from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, Reading, axis_ends, facts
+from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, SummandScale, axis_ends, facts
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
@@ -131,7 +131,7 @@ class Projected(Channel, Vectors, Summed, PublicCoins, Relaying, Costed):
         round_off(values, dithers, unfolded_scale(self), found)
         return [*found, *(number**2 for number in found)]
 
-    def reading(self) -> Reading:
+    def reading(self) -> SummandScale:
         """How the decoded coordinates are read: as if the rotation were uniform."""
         known, k, full = facts(self.inner), self.inner.size, self.padded
         # The length of a random projection of a unit vector is the root of a beta variable; this is its mean.
@@ -142,7 +142,7 @@ class Projected(Channel, Vectors, Summed, PublicCoins, Relaying, Costed):
         across = (1 - along) / (full - 1)
         step = 1 / (FINE * math.sqrt(full))
         more = lost * k / full + step**2 / 6
-        return Reading(MIDDLE, step / scale, (along + more) / scale**2, (across + more) / scale**2)
+        return SummandScale(MIDDLE, step / scale, (along + more) / scale**2, (across + more) / scale**2)
 
     # --- the law -----------------------------------------------------------------------------------
     @property
