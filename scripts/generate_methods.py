@@ -205,7 +205,7 @@ def vector_row(name: str) -> str:
         if dimensions == 8:
             cells.append(f"`{type(domain).__name__}`")
         cells.append(f"{mean_coordinate_variance(m, None, 1):.1f}")
-    exact = "yes" if m.guarantee == "pure" else "idealised"
+    exact = "yes" if m.guarantee.is_pure else "idealised"
     return f"| {' | '.join([*cells, str(codec.payload_bytes(m.channel)), str(m.cells), exact])} |\n"
 
 

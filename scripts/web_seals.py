@@ -10,9 +10,10 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 import sottovoce as sv
+from sottovoce.client.sealing import PURPOSE, inner_bytes
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import Batch
-from sottovoce.service.shuffler.sealing import PURPOSE, inner_bytes, unseal
+from sottovoce.service.shuffler.unsealing import unseal
 
 KEM, SUITE = b"KEM\x00\x20", b"HPKE\x00\x20\x00\x01\x00\x03"
 # RFC 9180, appendix A.2.1: base mode, the first message.

@@ -109,7 +109,7 @@ def mechanisms() -> Iterator[dict[str, Any]]:
 def mechanism(found: Mechanism, answers: Sequence[Any]) -> dict[str, Any]:
     """One mechanism: its specification, its loss, and messages from seeded words."""
     known: dict[str, Any] = {"spec": found.spec(), "fingerprint": found.fingerprint}
-    if found.guarantee == "idealised":
+    if found.guarantee.allows_floats:
         return {**known, "refused": "idealised"}
     coins, sent = SeededCoins(SEED), []
     for turn in range(MESSAGES):
@@ -343,7 +343,7 @@ def refused_specs() -> list[str]:
             if not any(word in str(problem) for word in ("statistic", "counted", "needs", "cells", "Moments")):
                 kept.append(text)
         else:
-            if found.guarantee == "idealised":
+            if found.guarantee.allows_floats:
                 kept.append(text)
     return kept
 

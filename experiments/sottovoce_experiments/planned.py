@@ -76,7 +76,7 @@ def _others(domain: Integers, epsilon: float, chosen: str) -> list[Mechanism]:
             one = build(name, domain, epsilon=str(epsilon))
         except ParameterError:
             continue
-        if name != chosen and one.guarantee == "pure":
+        if name != chosen and one.guarantee.is_pure:
             found.append(one)
     return found
 
@@ -132,11 +132,7 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## The planner's choice for shares",
         text=said,
-        by=("k", "n", "epsilon"),
         columns=(
-            PageColumn("k", "k"),
-            PageColumn("n", "n"),
-            PageColumn("epsilon", "epsilon", "g"),
             PageColumn("choice", "choice"),
             PageColumn("best", "best"),
             PageColumn("mechanisms", "methods"),

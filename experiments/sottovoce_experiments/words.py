@@ -70,16 +70,17 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
             warnings.simplefilter("ignore")
             estimate = mechanism.estimate(tally, decoder="lasso", candidates=listed)
             low, high = estimate.ci(0.95)
+            fit: Any = estimate.fit
         each["seconds"].append(time.perf_counter() - start)
         each["cpu"].append(time.process_time() - worked)
-        chosen = np.array(estimate.fit.discoveries, int)
+        chosen = np.array(fit.discoveries, int)
         each["found"].append(len(chosen))
         each["false"].append(float((truth[chosen] == 0).mean()) if len(chosen) else 0.0)
         each["covered"].append(100 * float(((low <= truth) & (truth <= high)).mean()))
-        each["unexplained"].append(estimate.fit.unexplained)
+        each["unexplained"].append(fit.unexplained)
     means: Row = {key: round(float(np.mean(values)), 4) for key, values in each.items()}
     error = float(np.std(each["false"], ddof=1) / math.sqrt(runs)) if runs > 1 else None
-    return [means | {"false_error": error, "held_back": estimate.fit.held_back}]
+    return [means | {"false_error": error, "held_back": fit.held_back}]
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -131,11 +132,8 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## A list of 1,000 candidate words",
         text=said,
-        by=("method", "epsilon", "others"),
+        lead=("method", "epsilon", PageColumn("unlisted words", "others")),
         columns=(
-            PageColumn("method", "method"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("unlisted words", "others"),
             PageColumn("found", "found", ".1f"),
             PageColumn("false, %", "false", ".2f", scale=100),
             PageColumn("+-", "false_error", ".2f", scale=100),

@@ -22,15 +22,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.client.sealing import seal
 from sottovoce.core.asked import Asked
 from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
 from sottovoce.core.exchange.wire import VERSION, Batch
+from sottovoce.service.app import Application
 from sottovoce.service.collector import Collector, add_study
 from sottovoce.service.course import Course, written_protocol
-from sottovoce.service.http.app import Application
 from sottovoce.service.logs import make_log
 from sottovoce.service.shuffler.opening import sealed_route_of
-from sottovoce.service.shuffler.sealing import new_key, seal
+from sottovoce.service.shuffler.unsealing import new_key
 from sottovoce.service.stores.sqlite import SQLiteStore
 
 PATIENCE = 120.0  # seconds for an answer: the machine may be busy
@@ -44,7 +45,7 @@ unit = "event"
 epsilon = "1"
 
 [questions.answer]
-ask = "shares"
+ask = "frequency"
 text = "Which?"
 categories = ["a", "b", "c"]
 """

@@ -135,7 +135,7 @@ def test_a_branch_on_a_coin_is_seen_in_the_calls() -> None:
 @built_once
 def test_the_pure_mechanisms_are_all_measured() -> None:
     assert set(pure_names()) == set(PURE)
-    assert all(subject(name)[0].guarantee == "pure" for name in PURE)
+    assert all(subject(name)[0].guarantee.is_pure for name in PURE)
     for name in BALLS:
         with pytest.raises(sv.ParameterError, match="pure"):
             subject(name)

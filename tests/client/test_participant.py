@@ -150,7 +150,7 @@ def test_the_device_computes_the_loss_itself(path: Path) -> None:
 
 def test_guarantees_that_are_not_pure_are_refused(path: Path) -> None:
     mechanism = sv.mechanism("priv-unit", sv.Ball(1, 3), epsilon=1)
-    assert mechanism.guarantee != "pure"
+    assert not mechanism.guarantee.is_pure
     manifest = Manifest(sleep().facts, (sv.Asked("v", mechanism.question),), sv.Round((sv.Arm("v", mechanism),)))
     with pytest.raises(PrivacyError, match="pure guarantees only"):
         device(path).answer(manifest, {"v": [0.5, 0, 0]})

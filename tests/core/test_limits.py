@@ -33,7 +33,7 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.channel.base import channel_from_spec
 from sottovoce.core.channel.finite.block import Block
-from sottovoce.core.guarantee import guarded_ratio
+from sottovoce.core.guarantee import Guarantee, UtilityOptimised
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
@@ -274,7 +274,7 @@ def promised(channel: Channel, epsilon: str, guarantee: str) -> sv.Mechanism:
         channel,
         Decimal(epsilon),
         CountOutputs(),
-        guarantee=guarantee,
+        guarantee=Guarantee.read(guarantee),
     )
 
 
@@ -299,9 +299,10 @@ def test_what_one_insensitive_code_alone_sends_is_free_and_what_two_send_is_not(
     shared = [[UNIT // 2, UNIT // 2, 0], [UNIT // 4, UNIT // 4, UNIT // 2], [UNIT // 4, UNIT // 4, UNIT // 2]]
     with pytest.raises(sv.PrivacyError, match="infinite"):
         promised(Table(shared), "20", f"{KIND}(0)")
-    assert guarded_ratio([[Fraction(0), Fraction(1, 2)], [e, Fraction(1)]], frozenset([0])) == e
-    assert guarded_ratio([[Fraction(1, 2), Fraction(0)], [e, Fraction(1)]], frozenset([0])) is None
-    assert guarded_ratio([[Fraction(0), Fraction(0)]], frozenset([0])) == 1
+    guarantee = UtilityOptimised(frozenset([0]))
+    assert guarantee.worst_ratio([[Fraction(0), Fraction(1, 2)], [e, Fraction(1)]]) == e
+    assert guarantee.worst_ratio([[Fraction(1, 2), Fraction(0)], [e, Fraction(1)]]) is None
+    assert guarantee.worst_ratio([[Fraction(0), Fraction(0)]]) == 1
 
 
 def test_the_identity_is_refused_whatever_it_calls_itself() -> None:
@@ -331,10 +332,9 @@ def test_guarantees_that_cannot_be_checked_are_refused() -> None:
     with pytest.raises(sv.SpecError, match="lie below 4"):
         promised(utility_optimised("1"), "1", f"{KIND}(0,4)")
     for channel in (Public(HashMap(4, 2), STAGE), Subset(4, 2, 3 * UNIT // 4)):
+        guarantee = UtilityOptimised(frozenset([0]))
         with pytest.raises(sv.SpecError, match="not numbered"):
-            sv.Mechanism(
-                "x", Frequency(sv.Integers(0, 3)), channel, Decimal(5), CountSupports(), guarantee=f"{KIND}(0)"
-            )
+            sv.Mechanism("x", Frequency(sv.Integers(0, 3)), channel, Decimal(5), CountSupports(), guarantee=guarantee)
     with pytest.raises(sv.SpecError, match="too large"):
         promised(Subset(1024, 1, UNIT // 2), "20", f"{KIND}(0)")
     assert promised(Block(HadamardSets(6, 4, 2), 3 * UNIT // 4), "3", f"{KIND}(0)").epsilon > 1

@@ -41,6 +41,7 @@ from sottovoce.core.errors import (
 )
 from sottovoce.core.exact import law_of
 from sottovoce.core.exchange import codec
+from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.language.spelling import NOT_YET, letters
 from sottovoce.core.mechanism import Mechanism, check_same, difference
 from sottovoce.core.params import decimal_text
@@ -439,7 +440,7 @@ def test_a_client_refuses_guarantees_that_are_not_pure(guarantee: str) -> None:
 
 
 def test_a_client_checks_however_it_is_made() -> None:
-    bare = Mechanism("x", Frequency(BIRDS), Subset(2, 1, U - 1), Decimal(1), CountOutputs(), guarantee="idealised")
+    bare = Mechanism("x", Frequency(BIRDS), Subset(2, 1, U - 1), Decimal(1), CountOutputs(), guarantee=IDEALISED)
     with pytest.raises(PrivacyError):
         Client(bare)
     with pytest.raises(PrivacyError):

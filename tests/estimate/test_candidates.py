@@ -12,6 +12,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
+from sottovoce.estimate.candidates import SelectedList, Selection
 from sottovoce.estimate.decoders import lasso
 from sottovoce.estimate.decoders.lasso import discoveries
 from sottovoce.estimate.shares.design import rows_of
@@ -84,6 +85,23 @@ def test_some_shares_are_those_of_all_shares(name: str, seed: int) -> None:
         assert np.allclose(some.std_errors, whole.std_errors[places])
         assert np.allclose(some.ci(), np.array(whole.ci())[:, places])
         assert list(some.labels) == wanted and some.n == 900 and some.simulated
+
+
+def test_a_list_that_was_selected_says_how() -> None:
+    m = sv.mechanism("oue", sv.Integers(1, 60), epsilon=1)
+    tally = m.tally(m.privatize([3] * 300 + [4] * 300, seed=1))
+    plain = m.estimate(tally, candidates=[3, 4])
+    assert plain.selection is None and plain.to_dict()["selection"] is None and "selected" not in plain.explain()
+    listed = SelectedList((3, 4), Selection("a first round", 60))
+    other = sv.mechanism("grr", m.domain, epsilon=1)
+    for found in (
+        m.estimate(tally, candidates=listed),
+        m.estimate(tally, candidates=listed, decoder="base-cut"),
+        sv.combine([tally, other.tally(other.privatize([5] * 9, seed=3))], candidates=listed, people="different"),
+    ):
+        assert list(found.labels) == [3, 4] and found.selection == listed.selection
+        assert "The list was selected by a first round from 60 candidates." in found.explain()
+    assert np.array_equal(plain.values, m.estimate(tally, candidates=listed).values)
 
 
 def test_candidates_of_a_million_are_counted_from_reports_without_a_tally() -> None:
@@ -179,6 +197,8 @@ def test_words_are_found_and_what_is_not_listed_is_told() -> None:
     assert found.fit is not None and not found.fit.held_back
     assert set(np.flatnonzero(found.values)) == set(found.fit.discoveries)
     assert {0, 5, 10, 15} <= set(found.fit.discoveries)
+    assert found.to_dict()["selection"] == {"method": "lasso", "tried": 200, "false_discovery": 0.1}
+    assert "selected by lasso from 200 candidates, with a stated false discovery rate of at most 0.1" in found.explain()
     assert abs(found.fit.unexplained - 0.1) < 5 * found.fit.unexplained_error < 0.4
     assert "% of the answers are no candidates" in found.explain() and "0.1" in found.notes[0]
     plain = m.estimate(tally, candidates=listed)

@@ -20,11 +20,11 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.combine import pooled
 from sottovoce.estimate.evidence import Bounds, deviate, most_excess
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.mean.betting import _crossing
 from sottovoce.estimate.mean.bounds import bernstein
-from sottovoce.estimate.mean.combine import combine
 from sottovoce.estimate.shares import laws
 from sottovoce.estimate.shares.base import moved_inside
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
@@ -286,9 +286,9 @@ def test_the_warning_counts_the_values_whose_normal_interval_is_poor() -> None:
 def test_means_are_combined_with_a_positive_weight_for_each(weights: list[int]) -> None:
     m = sv.mechanism("bernoulli", sv.Interval(-1, 1), epsilon=1)
     means = [m.estimate(m.tally(m.privatize([1.0] * n, seed=n))) for n in (30, 50)]
-    assert combine(means, [1, 3]).values == pytest.approx([(means[0].values[0] + 3 * means[1].values[0]) / 4])
+    assert pooled(means, [1, 3]).values == pytest.approx([(means[0].values[0] + 3 * means[1].values[0]) / 4])
     with pytest.raises(sv.ParameterError, match="a positive weight for each"):
-        combine(means, weights)
+        pooled(means, weights)
 
 
 def test_estimates_outside_are_moved_to_the_nearest_count_inside() -> None:

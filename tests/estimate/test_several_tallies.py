@@ -11,7 +11,7 @@ from scipy import optimize, stats
 
 import sottovoce as sv
 from sottovoce.core.exact import law
-from sottovoce.estimate.shares.combine import combine
+from sottovoce.estimate.combine import pooled
 from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
 from sottovoce.testing.brute import report_cells
 
@@ -156,6 +156,9 @@ def test_the_likelihood_of_several_budgets_is_their_product() -> None:
     mechanisms = [*built(("grr", "hadamard")), sv.mechanism("grr", FOUR, epsilon=1)]
     found = tallies(mechanisms, [60, 30, 8, 2])
     em = sv.combine(found, decoder="em")
+    assert np.array_equal(
+        sv.decoder("em").decode(*(one.mechanism.estimate(one).evidence for one in found)).values, em.values
+    )
     assert em.fit.gap < 1e-9 and em.values.sum() == pytest.approx(1)
 
     def loss(free: np.ndarray) -> float:
@@ -229,12 +232,14 @@ def test_what_cannot_be_combined_is_refused_in_one_sentence() -> None:
     assert sv.combine([one, empty]).n == 20
     share, number = grr.estimate(one), vector.estimate(third)
     for wrong in ([share, number], [number, share], [number], [], [share, more.estimate(other)]):
-        with pytest.raises(sv.ParameterError, match="all about the same values"):
-            combine(wrong)
+        with pytest.raises(
+            sv.ParameterError, match=r"all about the same values|all ask for the shares of the same values"
+        ):
+            pooled(wrong)
     for weights in ([1.0], [1.0, 0.0], [1.0, -1.0]):
         with pytest.raises(sv.ParameterError, match="a positive weight for each"):
-            combine([share, share], weights)
-    assert np.allclose(combine([share, share], [3.0, 1.0]).values, share.values)
+            pooled([share, share], weights)
+    assert np.allclose(pooled([share, share], [3.0, 1.0]).values, share.values)
 
 
 # --- who answered ----------------------------------------------------------------------------------------------------

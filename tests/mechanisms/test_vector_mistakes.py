@@ -38,6 +38,7 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.coins import Coins
 from sottovoce.core.exact import law, law_of, public_words, worst_ratio
+from sottovoce.core.guarantee import IDEALISED, Approximate, Guarantee, UtilityOptimised
 from sottovoce.core.question import Frequency, VectorMean
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -81,19 +82,19 @@ def test_what_is_not_a_number_stays_refused_beside_tiny_numbers() -> None:
 
 
 def test_a_device_without_a_limit_does_not_believe_what_it_cannot_be_shown() -> None:
-    guarantee, telling = "idealised", Table([[UNIT, 0], [0, UNIT]])
-    m = sv.Mechanism("x", Frequency(sv.Integers(0, 1)), telling, Decimal("0.1"), CountOutputs(), guarantee=guarantee)
+    telling = Table([[UNIT, 0], [0, UNIT]])
+    m = sv.Mechanism("x", Frequency(sv.Integers(0, 1)), telling, Decimal("0.1"), CountOutputs(), guarantee=IDEALISED)
     with pytest.raises(sv.PrivacyError, match="infinite"):
-        sv.Client(m, accept=(guarantee,))
+        sv.Client(m, accept=("idealised",))
     large = Subset(2, 1, UNIT * 9 // 10)
-    m = sv.Mechanism("x", Frequency(sv.Integers(0, 1)), large, Decimal("0.1"), CountOutputs(), guarantee=guarantee)
+    m = sv.Mechanism("x", Frequency(sv.Integers(0, 1)), large, Decimal("0.1"), CountOutputs(), guarantee=IDEALISED)
     with pytest.raises(sv.PrivacyError, match=r"epsilon 2\.19722, more than the 0\.1"):
-        sv.Client(m, accept=(guarantee,))
-    assert sv.Client(m, limit=2.2, accept=(guarantee,)).report(1)
+        sv.Client(m, accept=("idealised",))
+    assert sv.Client(m, limit=2.2, accept=("idealised",)).report(1)
 
 
-@pytest.mark.parametrize("guarantee", ["approximate", "utility_optimised"])
-def test_a_guarantee_without_its_parameter_cannot_claim_less_than_it_loses(guarantee: str) -> None:
+@pytest.mark.parametrize("guarantee", [Approximate(), UtilityOptimised()], ids=str)
+def test_a_guarantee_without_its_parameter_cannot_claim_less_than_it_loses(guarantee: Guarantee) -> None:
     telling, large = Table([[UNIT, 0], [0, UNIT]]), Subset(2, 1, UNIT * 9 // 10)
     for channel, problem in ((telling, "infinite"), (large, r"epsilon 2\.19722, more than the 0\.1")):
         with pytest.raises(sv.PrivacyError, match=problem):
@@ -169,14 +170,14 @@ def test_ratios_of_endless_fractions_are_refused() -> None:
 
 def test_a_delta_over_endless_pairs_of_codes_is_refused() -> None:
     vectors = sv.Sparse(9, 3)  # 835 codes: 16 outputs for each of 700,000 pairs
-    channel = Then(Place(vectors), Block(SignedSets(9, 16, 1), UNIT * 3 // 4))
+    channel, loose = Then(Place(vectors), Block(SignedSets(9, 16, 1), UNIT * 3 // 4)), Approximate(Decimal("0.5"))
     with pytest.raises(sv.TooLargeError, match="delta"):
-        sv.Mechanism("x", VectorMean(vectors), channel, Decimal(1), CountOutputs(), guarantee="approximate(0.5)")
+        sv.Mechanism("x", VectorMean(vectors), channel, Decimal(1), CountOutputs(), guarantee=loose)
     few = sv.Sparse(2, 1)
     small = Then(Place(few), Block(SignedSets(2, 4, 1), UNIT * 3 // 4))
-    assert sv.Mechanism(
-        "x", VectorMean(few), small, Decimal(1), CountOutputs(), guarantee="approximate(0.5)"
-    ).delta == Decimal("0.5")
+    assert sv.Mechanism("x", VectorMean(few), small, Decimal(1), CountOutputs(), guarantee=loose).delta == Decimal(
+        "0.5"
+    )
 
 
 @pytest.mark.parametrize("threshold", ["0.5", "0.9999", "0.9999999999999999999999"])

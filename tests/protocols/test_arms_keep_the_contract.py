@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.guarantee import Approximate
 from sottovoce.mechanisms.mean.gaussian import build as gaussian
 from sottovoce.protocols.play import State
 from sottovoce.protocols.simulate import rounds
@@ -66,9 +67,8 @@ def test_gaussian_noise_keeps_the_contract_with_its_delta(domain: sv.Domain) -> 
 
 def test_an_unused_delta_is_noticed() -> None:
     honest = gaussian(sv.Interval(0, 1), epsilon=4, delta="0.01", steps=3)
-    more = sv.Mechanism(
-        "x", honest.question, honest.channel, honest.claimed, honest.statistic, guarantee="approximate(0.02)"
-    )
+    looser = Approximate(Decimal("0.02"))
+    more = sv.Mechanism("x", honest.question, honest.channel, honest.claimed, honest.statistic, guarantee=looser)
     with pytest.raises(AssertionError, match="wastes delta"):
         check_mechanism(more)
 

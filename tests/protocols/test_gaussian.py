@@ -20,6 +20,7 @@ from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Table, Then, closed_forms
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import domain_from_spec
+from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Protocol, Round
@@ -248,7 +249,7 @@ def test_gaussian_noise_keeps_its_delta_and_wastes_none(epsilon: str, delta: str
     assert closed_forms.delta(mechanism.channel, e) == found
     assert Fraction("0.999") * Fraction(delta) < found <= Fraction(delta)
     assert mechanism.delta == Decimal(delta) and mechanism.epsilon == float(epsilon)
-    assert mechanism.guarantee == f"approximate({delta})"
+    assert str(mechanism.guarantee) == f"approximate({delta})"
     assert Mechanism.from_spec(mechanism.spec()) == mechanism
     with pytest.raises(sv.PrivacyError):
         mechanism.ratio  # noqa: B018
@@ -272,7 +273,7 @@ def test_noise_that_is_one_percent_too_small_is_refused() -> None:
         channel = Then(scale("x", LINE, 8), Table(shifted(weights(factor * deviation, 0.01), 8)))
 
         def made(channel: Then = channel, guarantee: str = "approximate(0.01)") -> Mechanism:
-            return Mechanism("x", Mean(LINE), channel, Decimal(1), CountOutputs(), guarantee=guarantee)
+            return Mechanism("x", Mean(LINE), channel, Decimal(1), CountOutputs(), guarantee=Guarantee.read(guarantee))
 
         if kept:
             assert made()
@@ -354,7 +355,7 @@ def test_a_protocol_runs_is_saved_and_goes_on_with_the_same_result(name: str) ->
     with pytest.raises(sv.ParameterError, match="about the population"):
         found.quiet_ci(target="sample")
     guarantee = "approximate(0.000001)" if "Delta" in name else "pure"
-    assert found.sources[-1].mechanism.guarantee == guarantee
+    assert found.sources[-1].mechanism.guarantee == Guarantee.read(guarantee)
     assert all(source.mechanism.claimed == 1 for source in found.sources)
 
 
@@ -365,7 +366,7 @@ def test_every_participant_spends_epsilon_once() -> None:
         answers = np.random.default_rng(1).normal(mean, deviation, 600)
         while isinstance(stage, Round):
             for arm in stage.arms:
-                if arm.mechanism.guarantee == "pure":
+                if arm.mechanism.guarantee.is_pure:
                     assert 0.999999 < arm.mechanism.epsilon <= 1
                 else:
                     assert arm.mechanism.delta == Decimal(DELTA)

@@ -17,26 +17,18 @@ from starlette.testclient import TestClient
 
 from sottovoce.client import NoTick
 from sottovoce.client.participant import Participant
+from sottovoce.client.sealing import SEAL_BYTES, seal, sealed_bytes
 from sottovoce.client.transport import HttpTransport, Interrupted, Reply
 from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError, ReportError, SottovoceError
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.service.app import Application
 from sottovoce.service.collector import Collector
-from sottovoce.service.http.app import Application
 from sottovoce.service.invitations import invite
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
 from sottovoce.service.shuffler.opening import sealed_route
 from sottovoce.service.shuffler.relay import Relay, settled
-from sottovoce.service.shuffler.sealing import (
-    SEAL_BYTES,
-    new_key,
-    public_key,
-    read_key,
-    seal,
-    sealed_bytes,
-    unseal,
-    unseal_all,
-)
+from sottovoce.service.shuffler.unsealing import new_key, public_key, read_key, unseal, unseal_all
 from sottovoce.service.stores import open_store
 from tests.client.collectors import ANSWERS, COUNTED, Scripted, facts, sleep
 from tests.service.studies import SOURCE

@@ -43,7 +43,7 @@ def test_options_are_ranked_by_their_exact_error(size: int, epsilon: float) -> N
     errors = {}
     for m in fitting(size, epsilon):
         # Memos need a file on the device, and permutations a very large tally: these are planned when named.
-        if m.claimed_forever is not None or m.cells > LARGE * size or m.guarantee != "pure":
+        if m.claimed_forever is not None or m.cells > LARGE * size or not m.guarantee.is_pure:
             continue
         # All but d-bit-flip have exactly this error with N participants: there some values are asked about more often.
         variance = float(np.mean(m.variance(np.full(size, 1 / size), 1 << 30))) * (1 << 30) / N

@@ -35,7 +35,7 @@ from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.counts import _draw, simulate_cells, simulate_held
 from sottovoce.tally.laws import law_at, law_row
-from sottovoce.tally.set_draws import REPORTS_PER_CELL, add_hadamard, add_pool
+from sottovoce.tally.set_draws import REPORTS_PER_CELL, add_members
 from sottovoce.testing.statistics import ALPHA
 from tests.each import for_each
 
@@ -332,17 +332,17 @@ def test_reports_from_the_set_of_a_code_are_in_it_and_uniform(name: str, epsilon
     for code in range(channel.inputs):
         if isinstance(channel, Block):
             members = sorted(channel.sets.inside(code, index) for index in range(channel.sets.size))
-            outputs, add, of = channel.outputs, add_hadamard, channel.sets
+            outputs, of = channel.outputs, channel.sets
         else:
             assert isinstance(channel, Public) and isinstance(channel.map, PoolMap)
-            of, add, outputs = channel.map, add_pool, channel.map.seeds * channel.map.g
+            of, outputs = channel.map, channel.map.seeds * channel.map.g
             members = [seed * of.g + dot(seed, code, of.g, of.digits) for seed in range(of.seeds)]
         runs = 40 if many else 160
         each = len(members) * REPORTS_PER_CELL * (4 if many else 1)
         reports = np.zeros((runs, channel.inputs), np.int64)
         reports[:, code] = each
         cells = np.zeros((runs, outputs), np.int64)
-        add(cells, reports, of, rng)
+        add_members(of, cells, reports, rng)
         assert (cells.sum(axis=1) == each).all() and np.flatnonzero(cells.any(axis=0)).tolist() == members
         found = cells[:, members].sum(axis=0)
         assert stats.chisquare(found).pvalue > ALPHA / 200, f"alarm with probability {ALPHA} for all codes together"

@@ -15,7 +15,7 @@ from sottovoce.service.http.server import make_server
 from sottovoce.service.shuffler.mixer import Mixer
 from sottovoce.service.shuffler.opening import sealed_route
 from sottovoce.service.shuffler.relay import Relay
-from sottovoce.service.shuffler.sealing import public_key, unseal
+from sottovoce.service.shuffler.unsealing import public_key, unseal
 from tests.service.studies import everyone, grr
 from tests.web.conftest import MODULE, collector_at_work, counted
 

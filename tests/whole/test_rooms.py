@@ -1,4 +1,7 @@
-"""Who may import whom: the device side is standard library only, and imports point one way."""
+"""Who may import whom: the device side is standard library only, and imports point one way.
+
+Stubs (`.pyi`) may name any room: only type checkers read them.
+"""
 
 from __future__ import annotations
 

@@ -22,6 +22,15 @@ from sottovoce import Categories, mechanism
 from sottovoce import nosuchname  # error
 
 m: sv.Mechanism = sv.mechanism("grr", sv.Categories(["lark", "owl"]), epsilon=1)
+reports: sv.Reports = m.privatize(["owl", "lark"])
+tally: sv.Tally = m.tally(reports)
+estimate: sv.Estimate = m.estimate(tally)
+estimate.ci(0.95).high
+estimate.cy(0.95)  # error
+m.tally(1)  # error
+m.estimate(tally, decoder=1)  # error
+at_one: float = m.variance(0.5, 100)
+at_all: int = m.variance([0.5, 0.5], 100)  # error
 names: list[str] = sv.names(sv.Frequency)
 holds: bool = sv.audit(m).ok
 plan: sv.Plan = sv.plan(sv.Mean(sv.Interval(0, 14)), epsilon=1, participants=1000)
@@ -65,7 +74,33 @@ def test_a_checker_knows_every_name_and_no_other(checker: str, tmp_path: Path) -
     for name, text in {"user.py": USER, "every_name.py": EVERY_NAME}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     wrong = {("user.py", place) for place, line in enumerate(USER.splitlines(), 1) if line.endswith("# error")}
-    assert len(wrong) == 7 and refused(checker, tmp_path) == wrong
+    assert len(wrong) == 11 and refused(checker, tmp_path) == wrong
+
+
+REVEALED = """\
+import sottovoce as sv
+
+m = sv.mechanism("grr", sv.Categories(["lark", "owl"]), epsilon=1)
+reveal_type(m.privatize(["owl"]))  # Reports
+reveal_type(m.tally([b""]))  # Tally
+reveal_type(m.tally_batches([]))  # Tally
+reveal_type(m.estimate(m.tally([])))  # Estimate
+reveal_type(m.estimate(m.tally([])).ci(0.95).low)  # ndarray[tuple[Any, ...], dtype[float64]]
+reveal_type(m.estimate(m.tally([])).values)  # ndarray[tuple[Any, ...], dtype[float64]]
+reveal_type(m.variance(0.5))  # float
+reveal_type(m.variance([0.5, 0.5]))  # ndarray[tuple[Any, ...], dtype[float64]]
+reveal_type(m.worst_case_variance())  # float
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("mypy")
+def test_a_checker_knows_what_the_verbs_of_a_mechanism_return(tmp_path: Path) -> None:
+    (tmp_path / "revealed.py").write_text(REVEALED, encoding="utf-8")
+    command = [*CHECKERS["mypy"], "--no-pretty", str(tmp_path / "revealed.py")]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+    types = [re.sub(r"\b(\w+\.)+", "", name) for name in re.findall(r'Revealed type is "(.*)"', said)]
+    assert types == re.findall(r"# (.*)", REVEALED)
 
 
 def test_the_stub_is_what_its_script_writes() -> None:

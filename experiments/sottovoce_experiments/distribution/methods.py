@@ -52,9 +52,9 @@ class Method:
         method = self.build(epsilon, buckets)
         tally = method.tally(method.privatize(answers, seed=seed, threads=1))
         found = method.estimate(tally, decoder=decoder(self.decoder, **dict(self.options)))
-        edges: Floats = found.evidence.edges
+        evidence: Any = found.evidence
         heights = np.concatenate([[0.0], np.cumsum(found.values)])
-        return np.diff(np.interp(np.linspace(0, 1, buckets + 1), edges, heights))
+        return np.diff(np.interp(np.linspace(0, 1, buckets + 1), evidence.edges, heights))
 
 
 METHODS = {

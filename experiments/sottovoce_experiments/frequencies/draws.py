@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Bits
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.decoder import Decoder
 from sottovoce.estimate.shares.maximise import NotConvergedWarning
 from sottovoce.tally.counts import BY_CELL, simulate_cells
 from sottovoce.tally.tally import Tally
@@ -17,7 +18,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def decoded(mechanism: Mechanism, held: Ints, decoder: object, *, runs: int, seed: int) -> Floats:
+def decoded(mechanism: Mechanism, held: Ints, decoder: str | Decoder, *, runs: int, seed: int) -> Floats:
     """The values of a decoder, one row for each tally of this crowd.
 
     Counts of supports whose joint law has no short form (hashing, subsets) are drawn one by one, each from its own law.

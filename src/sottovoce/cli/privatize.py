@@ -260,7 +260,9 @@ def _planned(asked: AskedFor, domain: Domain) -> Chosen:
         raise ParameterError("--option is for a method: name it with --method.")
     word = None if asked.question is None else question_word(asked.question)
     made = plan(question_about(domain, word), epsilon=asked.epsilon, participants=1)
-    pure = [one for one in made.options if isinstance(one.procedure, Mechanism) and one.mechanism.guarantee == "pure"]
+    pure = [
+        one for one in made.options if isinstance(one.procedure, Mechanism) and one.mechanism.guarantee.accepted_by()
+    ]
     if not pure:
         raise ParameterError("No method with a pure guarantee answers this question: choose one with --method.")
     best = pure[0]

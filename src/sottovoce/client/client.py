@@ -56,13 +56,10 @@ class Client:
         if not isinstance(found, Mechanism) or isinstance(self.accept, str):
             raise ParameterError("A client needs a mechanism, and the guarantees it accepts as a tuple of names.")
         limit, _ = exact_limit("limit", self.limit), exact_limit("lifetime_limit", self.lifetime_limit)
-        promised = _accepted(found.guarantee, self.accept)
-        # A delta belongs to the claimed epsilon, and the limit bounds that epsilon.
-        allowed = found.claimed if limit is None or promised.delta is not None else limit
-        broken = promised.broken_by(found.channel, allowed)
-        if limit is not None and (broken is not None or (promised.delta is not None and found.claimed > limit)):
+        guarantee = _accepted(found.guarantee, self.accept)
+        if limit is not None and not guarantee.is_within(limit, found.channel, found.claimed):
             raise PrivacyError(f"This mechanism has epsilon {found.epsilon:.6g}, more than the limit of this device.")
-        if broken is not None:
+        if limit is None and (broken := guarantee.broken_by(found.channel, found.claimed)) is not None:
             raise PrivacyError(f"This mechanism has {broken} it claims.")
         self._check_lifetime()
         if not isinstance(self.tick, (Tick, NoTick, type(None))):
@@ -114,9 +111,9 @@ class Client:
     ) -> Client:
         """The client of a mechanism's specification; a guarantee that it does not accept is refused unread."""
         plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
-        guarantee = plain.get("guarantee") if isinstance(plain, Mapping) else None
-        if isinstance(guarantee, str) and not isinstance(accept, str):
-            _accepted(guarantee, accept)  # before its delta is computed
+        promised = plain.get("guarantee") if isinstance(plain, Mapping) else None
+        if isinstance(promised, str) and not isinstance(accept, str):
+            _accepted(Guarantee.read(promised), accept)  # before its delta is computed
         return cls(Mechanism.from_spec(plain), limit, accept, lifetime_limit, tick=tick, memo=memo)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
@@ -161,9 +158,8 @@ def exact_limit(name: str, limit: object) -> Decimal | None:
     return max(written, exact) if len(written.as_tuple().digits) <= sys.float_info.dig else exact
 
 
-def _accepted(guarantee: str, accept: tuple[str, ...]) -> Guarantee:
+def _accepted(guarantee: Guarantee, accept: tuple[str, ...]) -> Guarantee:
     """The guarantee, if a device accepts it: pure ones always, others by name."""
-    promised = Guarantee.read(guarantee)
-    if not {guarantee, promised.kind} & {"pure", *accept}:
+    if not guarantee.accepted_by(accept):
         raise PrivacyError(f"This device accepts pure guarantees only; this mechanism's is {guarantee}.")
-    return promised
+    return guarantee

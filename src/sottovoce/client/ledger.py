@@ -9,20 +9,13 @@ from __future__ import annotations
 
 import sqlite3
 from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
-from functools import lru_cache
-
-from sottovoce.core.arithmetic.rational import loss
 
 _ROUNDED_UP = Context(prec=50, rounding=ROUND_CEILING)
-loss_of = lru_cache(maxsize=256)(loss)  # logarithms of many digits; a device has few mechanisms
 
 
-def charge(database: sqlite3.Connection, key: bytes, study: str, owner: str, ratio: Fraction | None) -> None:
+def charge(database: sqlite3.Connection, key: bytes, study: str, owner: str, epsilon: Decimal) -> None:
     """Enter the loss of a report, or of a value that is kept; the second entry under a key changes nothing."""
-    if ratio is None:
-        raise ValueError("A loss without a bound cannot be entered.")
-    entry = (key, study, owner, str(loss_of(ratio)))
+    entry = (key, study, owner, str(epsilon))
     database.execute("INSERT OR IGNORE INTO charge VALUES (?, ?, ?, ?)", entry)
     database.execute("INSERT OR IGNORE INTO used VALUES (?, ?, ?)", entry[:3])
 

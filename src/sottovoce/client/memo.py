@@ -93,7 +93,9 @@ def keep_in(
     drawn = mechanism.remember(value, KeptCoins(secret, b"answer", label), cohort=cohort)
     key = (mine, _keyed(secret, b"value", label))
     database.execute("INSERT OR IGNORE INTO answer VALUES (?, ?, ?)", (*key, _to_bytes(drawn)))
-    charge(database, key[1], study, owner, mechanism.ratio_forever)
+    if mechanism.ratio_forever is None:
+        raise ValueError("A loss without a bound cannot be entered.")
+    charge(database, key[1], study, owner, mechanism.guarantee.charge(mechanism.ratio_forever))
     found = database.execute("SELECT kept FROM answer WHERE fingerprint = ? AND value = ?", key).fetchone()
     return Kept(int.from_bytes(found[0], "little"), cohort)
 

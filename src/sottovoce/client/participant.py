@@ -23,6 +23,7 @@ from sottovoce.client.given import chosen_arm, values_of
 from sottovoce.client.memo import keep_in
 from sottovoce.client.once import check_once, memos_of, write_facts
 from sottovoce.client.outbox import Outgoing
+from sottovoce.client.sealing import seal
 from sottovoce.client.tick import WRITTEN, NoTick, Tick, public_tick
 from sottovoce.client.transport import (
     QUEUED,
@@ -43,7 +44,6 @@ from sottovoce.core.errors import ParameterError, PrivacyError, SottovoceError
 from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, TOKEN_BYTES
-from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 
@@ -129,7 +129,7 @@ class Participant:
         manifest.check(limit=limit)
         facts = manifest.facts
         for arm in manifest.stage.arms:
-            if arm.mechanism.guarantee != "pure":
+            if not arm.mechanism.guarantee.accepted_by():
                 raise PrivacyError("This device accepts pure guarantees only; a mechanism of this study has another.")
             forever = arm.mechanism.ratio_forever
             if forever is not None and not within(forever, facts.lifetime):
@@ -195,7 +195,8 @@ class Participant:
                     report_id = _random_id(coins)
                 if kept is None:
                     message = mechanism.randomize(values[arm], coins, report_id=report_id)
-                    ledger.charge(database, report_id, manifest.study, manifest.facts.owner, mechanism.ratio)
+                    spent = mechanism.guarantee.charge(mechanism.ratio)
+                    ledger.charge(database, report_id, manifest.study, manifest.facts.owner, spent)
                 else:
                     message = mechanism.answer_from(kept.answer, coins, cohort=kept.cohort, report_id=report_id)
                 entry = self._entry(manifest, arm, message, token, url, attempts)
@@ -239,9 +240,9 @@ class Participant:
     def _refusal(self, database: Connection, manifest: Manifest, mechanism: Mechanism) -> str | None:
         """Why the losses would exceed a limit with this report, or None."""
         memoised = mechanism.ratio_forever is not None
-        ratios = [] if memoised else [arm.mechanism.ratio for arm in manifest.stage.arms]
+        mechanisms = [] if memoised else [arm.mechanism for arm in manifest.stage.arms]
         # A mechanism that keeps memos is charged by now; of the others the worst one counts, whichever was drawn.
-        more = max(map(ledger.loss_of, ratios), default=Decimal(0))
+        more = max((one.guarantee.charge(one.ratio) for one in mechanisms), default=Decimal(0))
         limit = exact_limit("lifetime_limit", self.lifetime_limit)
         if limit is not None and ledger.lost(database, more) > limit:
             return "With this report the device would lose more than it allows in its lifetime, so it does not answer."
@@ -373,5 +374,4 @@ def _body(manifest: Manifest, entry: Outgoing) -> bytes:
     """What is sent: a batch of one report, sealed for the collector where the study has a shuffler."""
     if manifest.facts.collection.sealed_for is None:
         return entry.batch.to_cbor()
-    sealed: bytes = load("service.shuffler.sealing:seal")(manifest, entry.batch)
-    return sealed
+    return seal(manifest, entry.batch)

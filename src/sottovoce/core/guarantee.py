@@ -1,115 +1,274 @@
-"""Guarantees: what a mechanism claims, and the check of its channel against that definition."""
+"""Guarantees: what a mechanism claims, one class per kind. Each checks a channel against its own definition."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
+from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import float_up, loss, odds, within
+from sottovoce.core.channel import closed_forms
 from sottovoce.core.channel.base import Channel
-from sottovoce.core.channel.closed_forms import MAX_SUMMED, delta
 from sottovoce.core.channel.facets import Guarded, facet, outputs_of, stages_of
 from sottovoce.core.errors import PrivacyError, SpecError
-from sottovoce.core.params import MAX_DIGITS
+from sottovoce.core.params import MAX_DIGITS, decimal_text
+from sottovoce.core.work import effort, steps
 
-GUARANTEES = ("pure", "approximate", "utility_optimised", "idealised")
+LATER = {"metric": "A metric", "edge": "An edge"}  # kinds that have a name and no check
+_loss = lru_cache(maxsize=256)(loss)  # logarithms of many digits; a device has few mechanisms
 
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """The guarantee that a text names.
+    """What a mechanism claims: by default that no report is more than e**epsilon times as likely under any other code.
 
-    pure: no report is more than e**epsilon times as likely under one code as under another. approximate(delta): the
-    same, up to a probability of delta; without a delta it is 0. utility_optimised(codes): the sensitive codes; every
-    report keeps the ratio of a pure guarantee, except those that only one code, a non-sensitive one, can send.
-    Without codes all of them are sensitive. idealised: pure in the arithmetic of real numbers.
+    `str` is the canonical text of specifications. `unit` is what a device's ledger and accounts add up.
     """
 
-    kind: str
-    delta: Decimal | None = None
-    sensitive: frozenset[int] | None = None
+    kind: ClassVar[str]
+    unit: ClassVar[str] = "epsilon"
+    is_pure: ClassVar[bool] = False  # the bound holds for all reports, in exact arithmetic
+    allows_floats: ClassVar[bool] = False  # channels may compute with floats; devices and audits check the claim
 
-    @classmethod
-    def read(cls, text: object) -> Guarantee:
-        """The guarantee of a text; each has one canonical text."""
+    @staticmethod
+    def read(text: object) -> Guarantee:
+        """The guarantee of a canonical text."""
         if isinstance(text, str):
-            kind, _, rest = text.partition("(")
-            inside = rest.removesuffix(")")
-            if text in GUARANTEES:
-                return cls(text)
-            if kind == "metric":
-                raise SpecError("A metric guarantee cannot be checked by this version, so it is refused.")
-            if kind == "approximate" and inside != rest and _is_delta(inside):
-                return cls(kind, delta=Decimal(inside))
-            if kind == "utility_optimised" and inside != rest and (codes := _codes(inside)):
-                return cls(kind, sensitive=frozenset(codes))
+            kind, bracket, rest = text.partition("(")
+            if kind in LATER:
+                raise SpecError(f"{LATER[kind]} guarantee cannot be checked by this version, so it is refused.")
+            if kind in KINDS and (not bracket or rest.endswith(")")):
+                guarantee = KINDS[kind].of(rest[:-1] if bracket else None)
+                if guarantee is not None:
+                    return guarantee
         raise SpecError(
-            f"A guarantee is one of {', '.join(GUARANTEES)}, or approximate with its delta, such as"
+            f"A guarantee is one of {', '.join(KINDS)}, or approximate with its delta, such as"
             " 'approximate(0.000001)', or utility_optimised with the sensitive codes in rising order, such as"
             " 'utility_optimised(0,3)'."
         )
 
+    @classmethod
+    def of(cls, inside: str | None) -> Guarantee | None:
+        """The guarantee with this text in its brackets (None: without brackets); None if there is no such guarantee."""
+        return cls() if inside is None else None
+
+    def __str__(self) -> str:
+        return self.kind
+
+    @property
+    def delta(self) -> Decimal | None:
+        """The probability by which the ratio may fail; None if it never does."""
+        return None
+
+    @property
+    def protects_all(self) -> bool:
+        """Whether no code may have reports of its own."""
+        return True
+
+    # --- who accepts it, and its words ---------------------------------------------------------------
+    def accepted_by(self, accept: Collection[str] = ()) -> bool:
+        """Whether a device accepts it that names these kinds or texts; a pure guarantee needs no name."""
+        return self.is_pure or self.kind in accept or str(self) in accept
+
+    @property
+    def remark(self) -> str:
+        """What people are told beside an epsilon; nothing of a pure guarantee."""
+        return "" if self.is_pure else str(self)
+
+    def loss_text(self, epsilon: float, claimed: Decimal, delta: Fraction | None = None) -> str:
+        """The loss that an audit computed, beside the claim."""
+        return f"{self.unit} {epsilon:.9g} of {claimed} claimed"
+
+    # --- the ratio that it bounds --------------------------------------------------------------------
     def ratio(self, channel: Channel) -> Fraction:
-        """The likelihood ratio that the guarantee bounds, exactly."""
+        """The largest likelihood ratio of a report that the guarantee protects, exactly."""
+        return channel.ratio()
+
+    def pair_ratio(self, channel: Channel, one: int, other: int) -> Fraction | None:
+        """The largest likelihood ratio of a protected report between two codes, exactly; None if infinite."""
+        return _largest([column[one], column[other]] for column in self.protected(_columns(channel)))
+
+    def worst_ratio(self, columns: Iterable[Sequence[Fraction]]) -> Fraction | None:
+        """The largest ratio of protected reports, each given by its likelihoods code by code; None if infinite."""
+        return _largest(self.protected(columns))
+
+    def protected(self, columns: Iterable[Sequence[Fraction]]) -> Iterable[Sequence[Fraction]]:
+        """The reports whose likelihoods the guarantee bounds."""
+        return columns
+
+    def among(self, codes: Sequence[object]) -> Guarantee:
+        """This guarantee for some codes, numbered by their places."""
+        return self
+
+    # --- the check -----------------------------------------------------------------------------------
+    def broken_by(self, channel: Channel, epsilon: Decimal) -> str | None:
+        """The loss of the channel, as text, if it exceeds this epsilon; None if the guarantee holds."""
+        ratio = self.ratio(channel)
+        if within(ratio, epsilon):
+            return None
+        return f"{self.unit} {float_up(loss(ratio)):.6g}, more than the {epsilon}"
+
+    def is_within(self, limit: Decimal, channel: Channel, claimed: Decimal) -> bool:
+        """Whether one report of a channel with this claim stays below the limit of a device."""
+        return self.broken_by(channel, limit) is None
+
+    def charge(self, ratio: Fraction) -> Decimal:
+        """What a device's ledger adds up for a report, or for a kept value with all its reports, in `unit`."""
+        return _loss(ratio)
+
+    def effort(self, channel: Channel) -> int:
+        """Steps of exact arithmetic that the check takes, bounded from sizes alone."""
+        return effort(channel).ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Pure(Guarantee):
+    """Every report, in exact arithmetic."""
+
+    kind: ClassVar[str] = "pure"
+    is_pure: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate(Guarantee):
+    """A pure guarantee up to a probability of delta; without a delta it is 0.
+
+    A delta belongs to the claimed epsilon, and a limit bounds that epsilon.
+    """
+
+    kind: ClassVar[str] = "approximate"
+    delta: Decimal | None = None
+
+    @classmethod
+    def of(cls, inside: str | None) -> Approximate | None:
+        if inside is None:
+            return cls()
+        return cls(Decimal(inside)) if _is_delta(inside) else None
+
+    def __str__(self) -> str:
+        return self.kind if self.delta is None else f"{self.kind}({decimal_text(self.delta)})"
+
+    def loss_text(self, epsilon: float, claimed: Decimal, delta: Fraction | None = None) -> str:
+        if delta is None:
+            return Guarantee.loss_text(self, epsilon, claimed)
+        return f"{self.unit} {claimed} with delta {float(delta):.9g}"
+
+    def broken_by(self, channel: Channel, epsilon: Decimal) -> str | None:
+        if self.delta is None:
+            return Guarantee.broken_by(self, channel, epsilon)
+        exact = closed_forms.delta(channel, odds(epsilon))
+        if exact <= Fraction(self.delta):
+            return None
+        return f"delta {float(exact):.6g} at epsilon {epsilon}, more than the {self.delta}"
+
+    def is_within(self, limit: Decimal, channel: Channel, claimed: Decimal) -> bool:
+        if self.delta is None:
+            return Guarantee.is_within(self, limit, channel, claimed)
+        return claimed <= limit and self.broken_by(channel, claimed) is None
+
+    def effort(self, channel: Channel) -> int:
+        cost = effort(channel)
+        return cost.ratio if self.delta is None else cost.ratio + cost.delta
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityOptimised(Guarantee):
+    """A pure guarantee, except for reports that only one code, a non-sensitive one, can send.
+
+    Without codes all of them are sensitive. (Murakami and Kawamoto 2019, Definition 2: such reports are invertible;
+    all others are protected, between any two codes.)
+    """
+
+    kind: ClassVar[str] = "utility_optimised"
+    sensitive: frozenset[int] | None = None
+
+    @classmethod
+    def of(cls, inside: str | None) -> UtilityOptimised | None:
+        if inside is None:
+            return cls()
+        codes = _codes(inside)
+        return cls(frozenset(codes)) if codes else None
+
+    def __str__(self) -> str:
+        return self.kind if self.sensitive is None else f"{self.kind}({','.join(map(str, sorted(self.sensitive)))})"
+
+    @property
+    def protects_all(self) -> bool:
+        return self.sensitive is None
+
+    def ratio(self, channel: Channel) -> Fraction:
         if self.sensitive is None:
             return channel.ratio()
         if max(self.sensitive) >= channel.inputs:
             raise SpecError(f"The sensitive codes of this {channel.kind} channel lie below {channel.inputs}.")
-        found = self._guarded(channel)
-        if found is None:
+        known = facet(channel, Guarded)
+        ratio = self.worst_ratio(_columns(channel)) if known is None else known.guarded_ratio(self.sensitive)
+        if ratio is None:
             raise PrivacyError(
                 "A protected report can come from one value and not from another: the ratio is infinite."
             )
-        return found
+        return ratio
 
-    def _guarded(self, channel: Channel) -> Fraction | None:
-        """By the closed form of a node that has one, else report by report."""
-        sensitive, known = self.sensitive or frozenset(), facet(channel, Guarded)
-        if known is not None:
-            return known.guarded_ratio(sensitive)
-        outputs = outputs_of(channel)
-        if (
-            outputs is None
-            or channel.publics
-            or stages_of(channel)
-            or not channel.codes_are_indices
-            or outputs * channel.inputs > MAX_SUMMED
-        ):
-            raise SpecError(
-                f"A utility-optimised guarantee is checked report by report; this {channel.kind} channel is too large"
-                " for that, or its codes and reports are not numbered."
-            )
-        reports = filter(channel.contains, range(outputs))
-        columns = ([channel.likelihood(report, code) for code in channel.codes()] for report in reports)
-        return guarded_ratio(columns, sensitive)
+    def protected(self, columns: Iterable[Sequence[Fraction]]) -> Iterator[Sequence[Fraction]]:
+        for column in columns:
+            senders = [code for code, likelihood in enumerate(column) if likelihood]
+            if self.sensitive is None or len(senders) != 1 or senders[0] in self.sensitive:
+                yield column
 
-    def broken_by(self, channel: Channel, epsilon: Decimal) -> str | None:
-        """The loss of the channel, as text, if it exceeds this epsilon; None if the guarantee holds."""
-        if self.delta is not None:
-            found = delta(channel, odds(epsilon))
-            kept = found <= Fraction(self.delta)
-            return None if kept else f"delta {float(found):.6g} at epsilon {epsilon}, more than the {self.delta}"
-        ratio = self.ratio(channel)
-        return None if within(ratio, epsilon) else f"epsilon {float_up(loss(ratio)):.6g}, more than the {epsilon}"
+    def among(self, codes: Sequence[object]) -> UtilityOptimised:
+        if self.sensitive is None:
+            return self
+        return UtilityOptimised(frozenset(place for place, code in enumerate(codes) if code in self.sensitive))
+
+    def effort(self, channel: Channel) -> int:
+        cost = effort(channel)
+        if self.sensitive is None or facet(channel, Guarded) is not None:
+            return cost.ratio
+        return cost.ratio + channel.inputs * (outputs_of(channel) or 0) * cost.likelihood * steps(cost.bits)
 
 
-def guarded_ratio(columns: Iterable[Sequence[Fraction]], sensitive: frozenset[int]) -> Fraction | None:
-    """The worst ratio over all protected reports; None if infinite.
+@dataclass(frozen=True, slots=True)
+class Idealised(Guarantee):
+    """A pure guarantee in the arithmetic of real numbers; the sampler computes with floats."""
 
-    A column holds the likelihoods of one report, code by code. (Murakami and Kawamoto 2019, Definition 2: reports
-    that only one code, a non-sensitive one, can send are invertible; all others are protected, between any two codes.)
-    """
+    kind: ClassVar[str] = "idealised"
+    allows_floats: ClassVar[bool] = True
+
+
+PURE, IDEALISED = Pure(), Idealised()
+KINDS: dict[str, type[Guarantee]] = {one.kind: one for one in (Pure, Approximate, UtilityOptimised, Idealised)}
+
+
+def _columns(channel: Channel) -> Iterator[list[Fraction]]:
+    """For each report its likelihoods, code by code."""
+    outputs = outputs_of(channel)
+    if (
+        outputs is None
+        or channel.publics
+        or stages_of(channel)
+        or not channel.codes_are_indices
+        or outputs * channel.inputs > closed_forms.MAX_SUMMED
+    ):
+        raise SpecError(
+            f"This guarantee is checked report by report; this {channel.kind} channel is too large for that, or its"
+            " codes and reports are not numbered."
+        )
+    reports = filter(channel.contains, range(outputs))
+    return ([channel.likelihood(report, code) for code in channel.codes()] for report in reports)
+
+
+def _largest(columns: Iterable[Sequence[Fraction]]) -> Fraction | None:
+    """The largest ratio of two likelihoods of one report, at least 1; None if infinite."""
     worst = Fraction(1)
-    for column in columns:
-        senders = [code for code, likelihood in enumerate(column) if likelihood]
-        if not senders or (len(senders) == 1 and senders[0] not in sensitive):
-            continue
-        if len(senders) < len(column):
+    for column in filter(any, columns):
+        low = min(column)
+        if not low:
             return None
-        worst = max(worst, max(column) / min(column))
+        worst = max(worst, max(column) / low)
     return worst
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -13,6 +13,7 @@ from typing import Any
 from sottovoce.core import late
 from sottovoce.core.arithmetic.hashing import id_bytes, id_words
 from sottovoce.core.arithmetic.rational import float_up, loss, within
+from sottovoce.core.batches import Batches
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Memoised, check_memos, facet, stages_of
 from sottovoce.core.coins import Coins, SystemCoins
@@ -20,7 +21,7 @@ from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
 from sottovoce.core.exchange import codec
 from sottovoce.core.fits import check_fits
-from sottovoce.core.guarantee import Guarantee
+from sottovoce.core.guarantee import PURE, Guarantee
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.question import Question, question_from_brief
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
@@ -37,7 +38,7 @@ _KEYS = (
 
 
 @dataclass(frozen=True)
-class Mechanism:
+class Mechanism(Batches):
     """Frozen and complete: `spec()` holds all of it, `from_spec` needs no builder.
 
     Attributes:
@@ -47,7 +48,7 @@ class Mechanism:
         claimed: the requested budget; `epsilon` is computed from the channel.
         statistic: what a tally counts.
         domain: what a device encodes; that of the question unless it is a view of it.
-        guarantee: "pure" by default.
+        guarantee: what is claimed of the reports; pure by default.
         unused: why less is lost than claimed, for a mechanism that cannot use all of its budget.
         claimed_forever: the budget of all reports of one unchanged value together, where a device keeps a memo;
             `epsilon_forever` is computed. Each further value spends it again. It is no bound where values change.
@@ -60,7 +61,7 @@ class Mechanism:
     statistic: Statistic
     domain: Domain = None  # type: ignore[assignment]
     version: int = 1
-    guarantee: str = "pure"
+    guarantee: Guarantee = PURE
     unused: str | None = None
     claimed_forever: Decimal | None = None
 
@@ -70,7 +71,8 @@ class Mechanism:
         object.__setattr__(self, "claimed", check_epsilon(self.name, self.claimed))
         if type(self.version) is not int or self.version != 1:
             raise SpecError("This package supports version 1 of a mechanism.")
-        promised = Guarantee.read(self.guarantee)
+        if not isinstance(self.guarantee, Guarantee):
+            raise SpecError("The guarantee of a mechanism must be an object such as Pure().")
         self._check_question()
         check_fits(self.domain, self.channel)
         check_memos(self.channel)
@@ -81,10 +83,10 @@ class Mechanism:
             raise SpecError(f"The reason for unused budget is a text of 1 to {MAX_REASON} printable characters.")
         if self.cells > MAX_CELLS:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
-        if not self.channel.exact and self.guarantee != "idealised":
+        if not self.channel.exact and not self.guarantee.allows_floats:
             raise SpecError(f"A {self.channel.kind} channel computes with floats: its guarantee can only be idealised.")
         # Floats are not exact: an idealised claim is checked by the device and by the audit.
-        broken = None if promised.kind == "idealised" else promised.broken_by(self.channel, self.claimed)
+        broken = None if self.guarantee.allows_floats else self.guarantee.broken_by(self.channel, self.claimed)
         if broken is not None:
             raise PrivacyError(f"This {self.name} channel has {broken} it claims.")
         self._check_forever()
@@ -117,13 +119,13 @@ class Mechanism:
     # --- privacy -----------------------------------------------------------------------------------
     @property
     def delta(self) -> Decimal | None:
-        """The delta of a guarantee "approximate(delta)", as claimed; None for all others."""
-        return Guarantee.read(self.guarantee).delta
+        """The delta of an approximate guarantee, as claimed; None for all others."""
+        return self.guarantee.delta
 
     @cached_property
     def ratio(self) -> Fraction:
         """The worst-case likelihood ratio of one report, exactly: of all, or of those that the guarantee protects."""
-        return Guarantee.read(self.guarantee).ratio(self.channel)
+        return self.guarantee.ratio(self.channel)
 
     @cached_property
     def epsilon(self) -> float:
@@ -256,7 +258,7 @@ class Mechanism:
             "channel": self.channel.spec(),
             "statistic": self.statistic.spec(),
             "codec": codec.spec(self.channel),
-            "guarantee": self.guarantee,
+            "guarantee": str(self.guarantee),
             "unused": self.unused,
         }
 
@@ -269,12 +271,13 @@ class Mechanism:
         """
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
-        (name, version, epsilon, forever, asked, held, nodes, statistic, _, guarantee, unused) = take(
+        (name, version, epsilon, forever, asked, held, nodes, statistic, _, promised, unused) = take(
             plain, "a mechanism", _KEYS
         )
         check_nodes(nodes)
         channel = channel_from_spec(nodes)
-        check_work(channel, text(guarantee, "a mechanism", "guarantee"), budget or Budget(len(written)))
+        guarantee = Guarantee.read(text(promised, "a mechanism", "guarantee"))
+        check_work(channel, guarantee.effort(channel), budget or Budget(len(written)))
         domain = domain_from_spec(held)
         mechanism = cls(
             name=text(name, "a mechanism", "name"),
@@ -310,51 +313,6 @@ class Mechanism:
 
     def _repr_html_(self) -> str:
         return str(late.load("core.language.display:mechanism_html")(self))
-
-    # --- batches: bound late, need the extra `analysis` ---------------------------------------------
-    def privatize(self, values: Any, *, seed: int | None = None, threads: int | None = None) -> Any:
-        """Reports of many participants; secure randomness unless a seed is given for a simulation.
-
-        Each row is a device that answers for the first time: it draws its own cohort and memo, and keeps neither.
-        """
-        return late.load("fast.batch:privatize")(self, values, seed=seed, threads=threads)
-
-    def tally(self, reports: Any, *, threads: int | None = None) -> Any:
-        """Count reports: a batch from `privatize`, or messages as devices send them."""
-        return late.load("tally.count:tally")(self, reports, threads=threads)
-
-    def tally_batches(self, batches: Iterable[Any], *, threads: int | None = None) -> Any:
-        """Count a stream of Arrow batches in bounded memory."""
-        return late.load("tally.stream:tally_batches")(self, batches, threads=threads)
-
-    def estimate(self, tally: Any, question: Any = None, decoder: Any = None, candidates: Any = None) -> Any:
-        """The estimate of the question, with intervals: unbiased, unless a decoder is named.
-
-        Args:
-            tally: of this mechanism. A decoder whose likelihood needs more than counts takes the reports.
-            question: another question that the same reports answer.
-            decoder: a name such as "simplex" or "em", or an object with parameters.
-            candidates: the answers of interest, if not all shares are wanted.
-        """
-        return late.load("estimate.make:estimate")(self, tally, question, decoder, candidates)
-
-    def variance(self, truth: Any, n: int = 1, *, target: str = "population") -> Any:
-        """The exact variance of an estimate from n reports, for a given truth.
-
-        For frequencies the truth is the shares of all codes, and each share has a variance. For a mean it is a number
-        that all participants hold, or an array of such numbers.
-        """
-        return late.load(f"estimate.{self.question.room}.evidence:predicted_variance")(self, truth, n, target=target)
-
-    def worst_case_variance(self) -> float:
-        """The largest variance of one report read as a number, over every answer of the domain."""
-        found: float = late.load("estimate.mean.moments:worst_case_variance")(self)
-        return found
-
-    def average_variance(self, prior: Any) -> float:
-        """The variance of one report read as a number, averaged over a prior of the answers."""
-        found: float = late.load("estimate.mean.moments:average_variance")(self, prior)
-        return found
 
 
 def _budget(written: object, name: str) -> Decimal | None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sottovoce.core.channel import NODES
 from sottovoce.core.channel.base import Channel, nested
 from sottovoce.core.channel.closed_forms import MAX_PAIRED, MAX_SUMMED
-from sottovoce.core.channel.facets import Costed, Guarded, PublicCoins, facet, outputs_of
+from sottovoce.core.channel.facets import Costed, PublicCoins, facet, outputs_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.params import count_text
 
@@ -121,14 +121,12 @@ class Budget:
         self._left_for_rounds -= needed
 
 
-def check_work(channel: Channel, guarantee: str, budget: Budget) -> None:
-    """Refuse a channel that a device should not compute with, with an error that names the resource and its limit."""
-    cost, drawn = effort(channel), tries(channel)
-    needed = cost.ratio
-    if guarantee.startswith("approximate("):
-        needed += cost.delta
-    if guarantee.startswith("utility_optimised(") and facet(channel, Guarded) is None:  # checked report by report
-        needed += channel.inputs * (outputs_of(channel) or 0) * cost.likelihood * steps(cost.bits)
+def check_work(channel: Channel, needed: int, budget: Budget) -> None:
+    """Refuse a channel that a device should not compute with, with an error that names the resource and its limit.
+
+    `needed` are the steps of its guarantee's check.
+    """
+    drawn = tries(channel)
     budget.spend(needed)
     _check("random words for a report", channel.words, MAX_WORDS)
     _check("bits for a report", channel.payload_bits, MAX_PAYLOAD)

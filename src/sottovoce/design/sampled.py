@@ -7,8 +7,9 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from sottovoce.core import registry
-from sottovoce.core.channel import Channel, Rounding, SampledCoordinates, Then
+from sottovoce.core.channel import Channel, SampledCoordinates
 from sottovoce.core.channel.facets import outputs_of
+from sottovoce.core.channel.shapes import after_rounding
 from sottovoce.core.domain import Domain, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
@@ -127,6 +128,7 @@ def _built(name: str, domain: Domain, budget: Decimal, inner: str, count: int) -
 
 def _second(inner: str, channel: Channel) -> Channel:
     """The channel of a grid point."""
-    if not isinstance(channel, Then) or not isinstance(channel.first, Rounding):
+    second = after_rounding(channel)
+    if second is None:
         raise ParameterError(f"The channel of {inner} does not begin with a rounding.")
-    return channel.second
+    return second

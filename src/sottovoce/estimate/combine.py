@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
+from sottovoce.estimate.candidates import candidate_codes, selection_of
 from sottovoce.estimate.decoder import Decoder, as_decoder
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Offer
-from sottovoce.estimate.make import among, estimate, unbiased
-from sottovoce.estimate.same import p_value
+from sottovoce.estimate.evidence import NOT_POOLED, Evidence, Offer
+from sottovoce.estimate.from_tally import estimate, unbiased
+from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.fast.batch import Reports
 from sottovoce.tally.tally import Tally
 
-ROOMS = ("shares", "mean", "distribution")  # that have a module `combine`
 SAME = (
     "Tallies of the same people cannot be combined: their answers are not independent. Estimate each tally by itself."
 )
@@ -58,7 +57,7 @@ def combine(
     several = tuple(one for one in data if not isinstance(one, Tally) or one.n)
     if len(several) == 1:
         return found
-    return replace(found, combined=several, assumes=UNKNOWN if people is None else found.assumes)
+    return replace(found, combined=CombinedData(several), assumes=UNKNOWN if people is None else found.assumes)
 
 
 def _together(
@@ -71,27 +70,46 @@ def _together(
     if len(given) == 1:
         return estimate(*given[0], question, decoder, candidates)
     asked = first.question
-    if any(mechanism.question != asked for mechanism, _ in given) or asked.room not in ROOMS:
-        raise ParameterError(
-            "Only tallies that all ask for the shares of the same values, for the same mean, or for the same"
-            " distribution in the same buckets, can be combined."
-        )
+    if any(mechanism.question != asked for mechanism, _ in given):
+        raise ParameterError(NOT_POOLED)
     chosen = None if decoder is None else as_decoder(decoder)
     keep = chosen is not None and Offer.LIKELIHOOD in chosen.needs
     each = [unbiased(mechanism, one, keep_reports=keep) for mechanism, one in given]
-    found: Estimate = late.load(f"estimate.{asked.room}.combine:combine")(each)
+    found = pooled(each)
     if candidates is not None:
-        some = among(first, found.evidence, candidates)
+        some = found.evidence.restricted(*candidate_codes(first, candidates))
         found = Estimate.of(asked, some, found.sources, simulated=found.simulated)
+        found = replace(found, selection=selection_of(candidates))
     if question is not None and question != asked:
         found = found.answer(question)
     return found if chosen is None else found.decoded(chosen)
 
 
-def heterogeneity(data: Sequence[Any]) -> float:
-    """A p-value of the hypothesis that all of these tallies or reports have the same values."""
-    each = [unbiased(one.mechanism, one).evidence for one in data]
-    return p_value(np.stack([e.values() for e in each]), np.stack([e.variances("population") for e in each]))
+def pooled(estimates: Sequence[Estimate], weights: Sequence[float] | None = None) -> Estimate:
+    """The weighted sum of estimates of different people; weights are those of least variance unless some are given."""
+    if not estimates:
+        raise ParameterError(NOT_POOLED)
+    first, *others = (one.evidence for one in estimates)
+    return together(first.pooled(others, weights), estimates)
+
+
+def together(evidence: Evidence, estimates: Sequence[Estimate]) -> Estimate:
+    """The estimate from evidence that was read from several estimates."""
+    sources = [source for one in estimates for source in one.sources]
+    simulated = any(one.simulated for one in estimates)
+    return Estimate.of(estimates[0].question, evidence, sources, simulated=simulated)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CombinedData:
+    """The tallies or reports that one estimate was made from."""
+
+    data: tuple[Tally | Reports, ...]
+
+    def heterogeneity(self) -> float:
+        """A p-value of the hypothesis that all of these tallies or reports have the same values."""
+        each = [unbiased(one.mechanism, one).evidence for one in self.data]
+        return p_value(np.stack([e.values() for e in each]), np.stack([e.variances("population") for e in each]))
 
 
 def _merged(data: Sequence[Any]) -> list[tuple[Mechanism, Any]]:

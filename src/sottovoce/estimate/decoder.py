@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.estimate import decoders
+from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.evidence import Bounds, Evidence, Offer, deviate
 
 Floats = NDArray[np.float64]
@@ -31,6 +32,11 @@ class Fit:
 
     iterations: int
     gap: float
+
+    @property
+    def selection(self) -> Selection | None:
+        """How the decoder selected values, if it did."""
+        return None
 
     def sentences(self) -> tuple[str, ...]:
         """What else a decoder found, in words."""
@@ -73,8 +79,14 @@ class Decoder(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def decode(self, evidence: Evidence) -> Decoded:
-        """The values."""
+    def solve(self, evidence: Evidence) -> Decoded:
+        """The values from evidence that offers what the decoder needs."""
+
+    def decode(self, evidence: Evidence, *others: Evidence) -> Decoded:
+        """The values from one evidence, or from several of different people."""
+        pooled = evidence.pooled(others) if others else evidence
+        check_needs(self, pooled)
+        return pooled.decoded(self)
 
     def quality(self, evidence: Evidence) -> str:
         """The kind of the values, in words."""

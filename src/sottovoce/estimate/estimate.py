@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text, reject
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.by_group import NO_DIFFERENCE, ByGroup
-from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder, check_needs
+from sottovoce.estimate.candidates import Selection
+from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
 from sottovoce.estimate.of_distribution import OfDistribution
@@ -27,6 +28,8 @@ from sottovoce.estimate.show import ShownEstimate
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sottovoce.estimate.combine import CombinedData
 
 Floats = NDArray[np.float64]
 TARGETS = ("population", "sample")
@@ -63,7 +66,7 @@ class EstimateSource(NamedTuple):
             "fingerprint": own.fingerprint,
             "epsilon": own.epsilon,
             "claimed": decimal_text(own.claimed),
-            "guarantee": own.guarantee,
+            "guarantee": str(own.guarantee),
             "n": self.n,
         }
 
@@ -93,6 +96,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         notes: sentences about this estimate, such as the decisions of a protocol.
         assumes: what must hold for the values and intervals but cannot be seen in reports; `doubt` says it.
         combined: the tallies that were combined, if there were several.
+        selection: how reports selected the values that are shown, if they did.
         simulated: the reports are simulated; words, tables and pictures say so.
     """
 
@@ -107,7 +111,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     simulated: bool = field(default=False, kw_only=True)
     missing: str | None = field(default=None, kw_only=True)
     assumes: str | None = field(default=None, kw_only=True)
-    combined: tuple[Any, ...] = field(default=(), kw_only=True)
+    combined: CombinedData | None = field(default=None, kw_only=True)
+    selection: Selection | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(
@@ -143,6 +148,11 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def labels(self) -> Sequence[object]:
         """The label of each value."""
         return self.evidence.labels
+
+    @property
+    def axes(self) -> Axes:
+        """The axes of the values, with their names and labels."""
+        return self.evidence.axes
 
     @property
     def mechanism(self) -> Mechanism:
@@ -246,10 +256,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     @property
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all combined tallies are about the same population (Cochran's Q)."""
-        if not self.combined:
-            return self.evidence.heterogeneity
-        p_value: float = late.load("estimate.combine:heterogeneity")(self.combined)
-        return p_value
+        return self.evidence.heterogeneity if self.combined is None else self.combined.heterogeneity()
 
     def __sub__(self, other: Estimate) -> NoReturn:
         raise ParameterError(NO_DIFFERENCE)
@@ -258,10 +265,10 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def decoded(self, decoder: str | Decoder) -> Estimate:
         """The same evidence through another decoder."""
         chosen = as_decoder(decoder)
-        check_needs(chosen, self.evidence)
-        values, fit = self.evidence.decoded(chosen)
+        values, fit = chosen.decode(self.evidence)
         notes = self.notes if fit is None else (*self.notes, *fit.sentences())
-        return replace(self, values=values, decoder=chosen, fit=fit, notes=notes)
+        selection = self.selection if fit is None else fit.selection or self.selection
+        return replace(self, values=values, decoder=chosen, fit=fit, notes=notes, selection=selection)
 
     def project(self, name: str) -> Estimate:
         """A new estimate whose values are the unbiased ones projected, by a decoder of this name.
@@ -290,16 +297,16 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table: value, estimate, standard error and interval for the target; a simulation has one more column.
+        """A table: labels along each axis, estimate, standard error and interval for the target.
 
-        `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
+        A simulation has one more column. `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
         """
         import pandas as pd
 
         low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
-        columns = {"estimate": self.values, "std_error": np.sqrt(self.evidence.variances(target))}
-        table = pd.DataFrame({self.evidence.column: list(self.labels), **columns, "low": low, "high": high})
-        frame = self.evidence.framed(table)
+        numbers = {"estimate": self.values, "std_error": np.sqrt(self.evidence.variances(target))}
+        labels = dict(zip(self.axes.headings, self.axes.columns(), strict=True))
+        frame = self.evidence.framed(pd.DataFrame({**labels, **numbers, "low": low, "high": high}))
         if self.simulated:
             frame[COLUMN] = True
         frame.attrs["remark"] = self.remark(Bounds(low, high), target=target)
@@ -317,8 +324,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         """All of it in plain data for JSON; numbers that are not finite are None."""
         bounds = self.ci(level, method=method, target=target, simultaneous=simultaneous)
         errors = np.sqrt(self.evidence.variances(target))
-        columns = (self.labels, self.values, errors, *bounds)
-        names = ("value", "estimate", "std_error", "low", "high")
+        columns = (*self.axes.columns(), self.values, errors, *bounds)
+        names = (*self.axes.keys, "estimate", "std_error", "low", "high")
         return {
             "question": self.question.spec(),
             "n": self.n,
@@ -328,10 +335,12 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
             "method": method or self.default_method,
             "target": target,
             "simultaneous": simultaneous,
+            "axes": list(self.axes.names),
             "rows": [dict(zip(names, map(_plain, row), strict=True)) for row in zip(*columns, strict=True)],
             "sources": [source.to_dict() for source in self.sources],
             "remark": self.remark(bounds, target=target),
             "notes": [*self.notes, *filter(None, [self.assumes])],
+            "selection": None if self.selection is None else self.selection.to_dict(),
             "missing": self.missing,
             "simulation": self.simulated,
         }
@@ -342,14 +351,15 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""
-        said = (self._promise(), self.evidence.sentence(self, level), *self.notes, self.assumes, self.missing)
+        selected = None if self.selection is None else self.selection.sentence()
+        said = (self._promise(), self.evidence.sentence(self, level), selected, *self.notes, self.assumes, self.missing)
         return in_words(" ".join(filter(None, said)), self.simulated)
 
     def _promise(self) -> str:
         """Who answered, and the privacy loss of a report; true for any prior odds."""
         through = " and ".join(dict.fromkeys(source.mechanism.name for source in self.sources))
-        promises = {source.mechanism.guarantee for source in self.sources} - {"pure"}
-        but = f" ({', '.join(sorted(promises))})" if promises else ""
+        remarks = {source.mechanism.guarantee.remark for source in self.sources} - {""}
+        but = f" ({', '.join(sorted(remarks))})" if remarks else ""
         return (
             f"{self.n} participants answered through {through}; one report changes the odds between two answers by at"
             f" most a factor e^{self.epsilon:.4g} = {math.exp(self.epsilon):.3g}{but}."

@@ -1,7 +1,7 @@
 """Readings of one or several tallies, by the shape of the law: the contract between counting and estimating.
 
-One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally)`,
-which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which
+One class for each shape, in the room of its question: `estimate/<room>/evidence.py` has `evidence(mechanism, tally,
+candidates)`, which finds the shape; `READS`, the statistics whose tallies it reads; `answer(evidence, question)`, which
 answers its question from evidence of another room; and `predicted_variance(mechanism, truth, n, target=...)`.
 """
 
@@ -21,6 +21,7 @@ from sottovoce.core import late
 from sottovoce.core.errors import NoCovarianceError, ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.fakes import FakeReports, weighted
 
 if TYPE_CHECKING:
@@ -37,6 +38,10 @@ Ints = NDArray[np.int64]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
 MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor ...
 MOST_MISSED = 0.01  # ... or one that may miss by more than this probability more often
+NOT_POOLED = (
+    "Only tallies that all ask for the shares of the same values, for the same mean, or for the same"
+    " distribution in the same buckets, can be combined."
+)
 
 
 class OutputTally(NamedTuple):
@@ -116,10 +121,9 @@ class Evidence(ABC):
         methods: of intervals; `default` is the default one, `default_inside` that of values that a decoder moved.
         noun: the name of one value.
         quality: the kind of the linear estimate, in a word.
-        column: the heading of the labels in a table.
         picture: the function that draws it.
         n: how many reports there are.
-        labels: one for each value.
+        axes: the names of the values, along one axis or several; `labels` has one for each value.
         question: the question of the values, if it is known.
         also: evidence about other questions that was read from the same reports.
         slack: how far the values may be off on average, such as by where answers lie inside a bucket.
@@ -130,13 +134,17 @@ class Evidence(ABC):
     default_inside: ClassVar[str | None] = None
     noun: ClassVar[str]
     quality: ClassVar[str] = "unbiased"
-    column: ClassVar[str] = "value"
     picture: ClassVar[str] = "estimate.plot:plot"
     n: int
     labels: Sequence[object]
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
     slack: float = 0.0
+
+    @property
+    def axes(self) -> Axes:
+        """One axis of values, unless the evidence says otherwise."""
+        return Axes.of("value", self.labels)
 
     # --- readings ----------------------------------------------------------------------------------
     @abstractmethod
@@ -183,11 +191,7 @@ class Evidence(ABC):
 
     def decoded(self, decoder: Decoder) -> Decoded:
         """The values of a decoder."""
-        return decoder.decode(self)
-
-    def with_reports(self, reports: Any) -> Evidence:
-        """The same, with the reports themselves if their likelihood needs them."""
-        return self
+        return decoder.solve(self)
 
     def contributions(self) -> Contributions | None:
         """How far one report can move each value, over all reports that are valid; None where values are no means."""
@@ -201,6 +205,10 @@ class Evidence(ABC):
     def restricted(self, codes: Ints, labels: Sequence[object]) -> Evidence:
         """The same about some codes only."""
         raise ParameterError(f"Candidates are supported for shares only, not for a {self.noun}.")
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> Evidence:
+        """The evidence of several tallies of different people, with weights of least variance unless some are given."""
+        raise ParameterError(NOT_POOLED)
 
     # --- intervals ---------------------------------------------------------------------------------
     @abstractmethod

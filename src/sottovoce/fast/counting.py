@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Each, Public
-from sottovoce.core.channel.facets import outputs_of
+from sottovoce.core.channel import Channel, Each
+from sottovoce.core.channel.facets import Pooled, facet, outputs_of
+from sottovoce.core.channel.shapes import each_of
 from sottovoce.core.errors import NoBatchError
 from sottovoce.core.statistic.asked import asked_bits
 from sottovoce.core.statistic.each import starts
@@ -39,24 +40,26 @@ def outputs(channel: Channel) -> Count:
 
 def seeds(channel: Channel) -> Count:
     """Pairs of public function and payload."""
-    if not isinstance(channel, Public):
+    pooled, outputs = facet(channel, Pooled), outputs_of(channel) or 0
+    if pooled is None:
         raise NoBatchError(f"There is no kernel that counts the public functions of the node {channel.kind}.")
-    public_channel = channel
+    chosen = pooled.pool
 
     def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
-        count_seeds(public_channel, reports, public, cells)
+        count_seeds(chosen, outputs, reports, public, cells)
 
     return count
 
 
 def cohorts(channel: Channel) -> Count:
     """Reports and bits of each public function."""
-    if not isinstance(channel, Public):
+    pooled, bits = facet(channel, Pooled), channel.payload_bits
+    if pooled is None:
         raise NoBatchError(f"There is no kernel that counts the public functions of the node {channel.kind}.")
-    public_channel = channel
+    chosen = pooled.pool
 
     def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
-        count_cohorts(public_channel, reports, public, cells)
+        count_cohorts(chosen, bits, reports, public, cells)
 
     return count
 
@@ -130,6 +133,7 @@ def _add_moments(ys, zs, first, second, cells):
 
 
 def _side_by_side(channel: Channel) -> Each:
-    if not isinstance(channel, Each):
+    each = each_of(channel)
+    if each is None:
         raise NoBatchError(f"There is no kernel that counts the reports of the node {channel.kind} together.")
-    return channel
+    return each

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,19 @@ from scipy.optimize import minimize_scalar
 from scipy.special import bdtr, bdtrc, gammaln, logsumexp, xlogy
 
 from sottovoce.core.arithmetic.rational import units
-from sottovoce.core.channel import Bits, Channel, Contrast, PoolMap, Public, Rates, Subset
-from sottovoce.core.channel.facets import Extremal, Numbered, Pooled, Supporting, facet, need, rates_of, stages_of
+from sottovoce.core.channel import Bits, Channel, NumberedMap, PoolMap, Public, Rates
+from sottovoce.core.channel.facets import (
+    Extremal,
+    Numbered,
+    Pooled,
+    Relaying,
+    Supporting,
+    facet,
+    need,
+    rates_of,
+    stages_of,
+)
+from sottovoce.core.channel.shapes import support_rates
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.round import Round
 from sottovoce.core.statistic.asked import CountAsked, asked_bits
@@ -102,20 +114,14 @@ def of_tally(tally: Tally) -> Iterator[Check]:
     if stages_of(channel) is not None:  # a device repeats its memo in each epoch: reports are not independent
         return
     if isinstance(statistic, CountSupports):
-        rates = rates_of(channel)
-        if isinstance(rates, Contrast) or rates is None:
+        rates = support_rates(channel)
+        if rates is None:
             return
         own, other = _rates(channel, rates)
         if len(cells) <= MOST_CELLS:
             yield _within(f"reports that support a value of {mechanism.name}", cells, n, other, own)
-        if isinstance(channel, Bits) and channel.encoding == "onehot" and not channel.rates_vary:
-            yield Check(f"bits that reports of {mechanism.name} set", _weight(int(cells.sum()), n, channel))
-        elif isinstance(channel, Public) and not need(channel, Supporting).rates_vary:
-            mean = float(rates.own + (channel.inputs - 1) * rates.other)
-            away = abs(int(cells.sum()) / n - mean) / channel.inputs
-            # Hoeffding: a report supports from none to all of the values, on average `mean` for every answer.
-            likely = min(1.0, 2 * math.exp(-2 * n * away**2))
-            yield Check(f"values that hashed reports of {mechanism.name} support", likely)
+        if not need(channel, Supporting).rates_vary:
+            yield from _all_supports(channel, rates, mechanism.name, int(cells.sum()), n)
     elif isinstance(statistic, CountAsked):
         chosen, rates = asked_bits(channel)
         counts, asked = cells.reshape(2, -1)
@@ -127,12 +133,7 @@ def of_tally(tally: Tally) -> Iterator[Check]:
     elif isinstance(statistic, CountSeeds):
         table = cells.reshape(need(channel, Pooled).seeds, need(channel, Numbered).outputs)
         yield from uniform(f"public functions of {mechanism.name}", table.sum(axis=1))
-        if isinstance(channel, Public) and isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset):
-            # Over all functions of a pool a code has each hash value equally often, but code 0 always the first.
-            outputs = table.shape[1]
-            first = np.array([float(channel.inner.likelihood(0, report)) for report in range(outputs)])
-            ends = np.minimum(first, 1 / outputs), np.maximum(first, 1 / outputs)
-            yield _within(f"hash values of {mechanism.name}", table.sum(axis=0), n, *ends)
+        yield from _hash_values(need(channel, Pooled).pool, channel, mechanism.name, table.sum(axis=0))
     elif isinstance(statistic, CountCohorts):
         table = cells.reshape(need(channel, Pooled).seeds, channel.payload_bits + 1)
         yield from uniform(f"public functions of {mechanism.name}", table[:, 0])
@@ -141,6 +142,44 @@ def of_tally(tally: Tally) -> Iterator[Check]:
         if extremal is not None:
             most, least = (np.array([float(one) for one in side]) for side in extremal.extremes())
             yield _within(f"single reports of {mechanism.name}", cells, n, least, most)
+
+
+@singledispatch
+def _all_supports(channel: Channel, rates: Rates, name: str, total: int, n: int) -> Iterator[Check]:
+    """Checks of the number of values that all reports support together, where it varies from report to report."""
+    yield from ()
+
+
+@_all_supports.register
+def _(channel: Bits, rates: Rates, name: str, total: int, n: int) -> Iterator[Check]:
+    if channel.encoding == "onehot":
+        yield Check(f"bits that reports of {name} set", _weight(total, n, channel))
+
+
+@_all_supports.register
+def _(channel: Public, rates: Rates, name: str, total: int, n: int) -> Iterator[Check]:
+    """Hoeffding: a report supports from none to all of the values, on average `mean` for every answer."""
+    mean = float(rates.own + (channel.inputs - 1) * rates.other)
+    away = abs(total / n - mean) / channel.inputs
+    likely = min(1.0, 2 * math.exp(-2 * n * away**2))
+    yield Check(f"values that hashed reports of {name} support", likely)
+
+
+@singledispatch
+def _hash_values(chosen: NumberedMap, channel: Channel, name: str, counts: NDArray[np.int64]) -> Iterator[Check]:
+    """Checks of how often each value of the public functions was reported."""
+    yield from ()
+
+
+@_hash_values.register
+def _(chosen: PoolMap, channel: Channel, name: str, counts: NDArray[np.int64]) -> Iterator[Check]:
+    """Over all functions of a pool a code has each value equally often, but code 0 always the first."""
+    inner, outputs = need(channel, Relaying).last, len(counts)
+    supporting = facet(inner, Supporting)
+    if supporting is not None and supporting.support_sizes() == (1, 1):  # randomized response
+        first = np.array([float(inner.likelihood(0, report)) for report in range(outputs)])
+        ends = np.minimum(first, 1 / outputs), np.maximum(first, 1 / outputs)
+        yield _within(f"hash values of {name}", counts, int(counts.sum()), *ends)
 
 
 def uniform(of: str, counts: Sequence[int] | NDArray[np.int64], expected: Floats | None = None) -> Iterator[Check]:

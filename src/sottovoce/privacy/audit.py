@@ -41,11 +41,11 @@ from sottovoce.core.exact import (
     worst_distinction,
 )
 from sottovoce.core.exchange import codec
-from sottovoce.core.guarantee import Guarantee, guarded_ratio
+from sottovoce.core.guarantee import IDEALISED, PURE, Guarantee, UtilityOptimised
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.specs import canonical
-from sottovoce.privacy.certificate import IDEALISED, Certificate
+from sottovoce.privacy.certificate import NOT_EXACT, Certificate
 from sottovoce.privacy.declared import code_problems, instance_problems, part_problems
 from sottovoce.privacy.drawn import (
     NOT_REPEATABLE,
@@ -115,14 +115,14 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         problems = []
     ratio, delta, how, forever, worst = None, None, UNFOLLOWED, None, None
     promised_forever = subject.claimed_forever if isinstance(subject, Mechanism) else None
-    promised = Guarantee.read(subject.guarantee if isinstance(subject, Mechanism) else "pure")
+    promised = subject.guarantee if isinstance(subject, Mechanism) else PURE
     try:
         device, codes = _device(subject, channel, claimed), some_codes(channel, fingerprint)
         problems += code_problems(channel)
         problems += part_problems(channel)
         if promised.delta is not None:
             delta, how = _delta(device, problems)
-        elif promised.sensitive is not None:
+        elif not promised.protects_all:
             ratio, how = _protected(device, promised, problems)
         else:
             ratio, how, worst = _examined(device, codes, problems)
@@ -130,7 +130,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         drawn = watch_messages(device, codes, many_codes(channel, fingerprint), problems)
         with suppress(TooLargeError):  # if likelihoods take too long to compute, the ratio rests on the small instances
             if ratio is not None and how.startswith("closed form"):
-                problems += ratio_problems(channel, ratio, drawn, codes, promised.sensitive)
+                problems += ratio_problems(channel, ratio, drawn, codes, promised)
         stages = stages_of(channel)
         forever = None if stages is None else closed_ratio(stages[0])
         if stages is not None and forever is not None:
@@ -149,7 +149,8 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         name, fingerprint, claimed, ratio, how, tuple(dict.fromkeys(problems)), delta, promised_forever, forever, worst
     )
     if isinstance(subject, Mechanism):
-        return replace(certificate, waste=unused_budget(subject, claimed, certificate.epsilon))
+        wasted = unused_budget(subject, claimed, certificate.epsilon)
+        return replace(certificate, waste=wasted, guarantee=promised)
     return certificate
 
 
@@ -198,7 +199,7 @@ def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) ->
     else:
         device = object.__new__(Mechanism)
         parts = {"name": subject.kind, "question": None, "statistic": None, "version": 1, "unused": None}
-    vars(device).update(parts, domain=Codes(channel), channel=channel, claimed=claimed, guarantee="idealised")
+    vars(device).update(parts, domain=Codes(channel), channel=channel, claimed=claimed, guarantee=IDEALISED)
     return device
 
 
@@ -209,7 +210,7 @@ def _examined(
     """The ratio, how it was found, and where it is worst; problems are appended."""
     channel = device.channel
     if not channel.exact:
-        return closed_ratio(channel), IDEALISED, None
+        return closed_ratio(channel), NOT_EXACT, None
     try:
         worst = _compared(device, WHOLE_RUNS, problems)
         return worst.ratio, "enumerated", worst
@@ -251,29 +252,27 @@ def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
 
 def _protected(device: Mechanism, promised: Guarantee, problems: list[str]) -> tuple[Fraction | None, str]:
     """The ratio of the messages that a utility-optimised guarantee protects."""
-    channel, sensitive = device.channel, promised.sensitive or frozenset()
-    known = facet(channel, Guarded)
-    if known is None or channel.inputs << min(channel.payload_bits, 64) <= DELTA_RUNS:
-        found, how = _enumerated_guard(device, sensitive, problems), "protected messages enumerated"
+    channel = device.channel
+    if facet(channel, Guarded) is None or channel.inputs << min(channel.payload_bits, 64) <= DELTA_RUNS:
+        found, how = _enumerated_guard(device, promised, problems), "protected messages enumerated"
     else:
         small = [one for one in channel.miniatures() if facet(one, Guarded) is not None]
         for instance in small:
             problems += instance_problems(channel, instance)
-            protected = need(instance, Guarded).protected
+            protected = UtilityOptimised(need(instance, Guarded).protected)
             _enumerated_guard(_device(device, instance, device.claimed), protected, problems)
         if not small:
             problems.append(UNPROVEN)
-        found = known.guarded_ratio(sensitive)
+        found = closed_ratio(channel, promised)
         how = f"closed form of protected messages, proven on {len(small)} enumerated instances"
     if found is None:
         problems.append(INFINITE)
     return found, how
 
 
-def _enumerated_guard(device: Mechanism, sensitive: frozenset[int], problems: list[str]) -> Fraction | None:
+def _enumerated_guard(device: Mechanism, promised: Guarantee, problems: list[str]) -> Fraction | None:
     """The ratio of enumerated messages; a closed form that differs from it is a problem."""
-    found = guarded_ratio(_columns(device, problems), sensitive)
-    promised = Guarantee("utility_optimised", sensitive=sensitive)
+    found = promised.worst_ratio(_columns(device, problems))
     if found is not None and promised.ratio(device.channel) != found:
         problems.append(WRONG_RATIO)
     return found

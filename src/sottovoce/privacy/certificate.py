@@ -7,12 +7,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from sottovoce.core.arithmetic.rational import float_up, loss, within
+from sottovoce.core.guarantee import PURE, Guarantee
 from sottovoce.core.language.display import card
 from sottovoce.core.language.plural import plural
 from sottovoce.privacy.problems import remedy
 from sottovoce.privacy.worst import WorstCase
 
-IDEALISED = "idealised: closed-form density ratio, not exact"
+NOT_EXACT = "idealised: closed-form density ratio, not exact"
 CHANGES = "Where answers change, reports also tell when they did: no loss over sequences of answers is certified."
 
 
@@ -40,6 +41,7 @@ class Certificate:
     ratio_forever: Fraction | None = None
     worst: WorstCase | None = None
     waste: str | None = None
+    guarantee: Guarantee = PURE
 
     @property
     def ok(self) -> bool:
@@ -49,7 +51,7 @@ class Certificate:
     @property
     def exact(self) -> bool:
         """Whether the ratio is an exact rational number rather than a bound or an estimate."""
-        return (self.ratio is not None and self.how != IDEALISED) or self.delta is not None
+        return (self.ratio is not None and self.how != NOT_EXACT) or self.delta is not None
 
     @property
     def epsilon(self) -> float:
@@ -71,9 +73,7 @@ class Certificate:
 
     def _found(self) -> str:
         """The loss beside what is claimed."""
-        found = f"epsilon {self.epsilon:.9g} of {self.claimed} claimed"
-        if self.delta is not None:
-            found = f"epsilon {self.claimed} with delta {float(self.delta):.9g}"
+        found = self.guarantee.loss_text(self.epsilon, self.claimed, self.delta)
         if self.claimed_forever is not None:
             found += (
                 f", all reports of an unchanged answer {self.epsilon_forever:.9g} of {self.claimed_forever} claimed"

@@ -19,15 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.hashing import id_bytes, id_words
-from sottovoce.core.channel import Channel, Contrast, Rates
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.base import Words, nested
-from sottovoce.core.channel.facets import Masked, Supporting, facet, outputs_of, rates_of, stages_of
+from sottovoce.core.channel.facets import Masked, Supporting, facet, outputs_of, stages_of
 from sottovoce.core.channel.listing import listed
+from sottovoce.core.channel.shapes import contrast_of, support_rates
 from sottovoce.core.coins import Coins, SeededCoins
 from sottovoce.core.errors import ReportError, TooLargeError
 from sottovoce.core.exact import walk
 from sottovoce.core.exchange import codec
-from sottovoce.core.guarantee import guarded_ratio
+from sottovoce.core.guarantee import PURE, Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.work import effort, steps
 from sottovoce.privacy.follow import MessageCoins, WatchedCoins, message_spans
@@ -195,7 +196,7 @@ def _own_problems(channel: Channel, drawn: list[Drawn]) -> Iterator[str]:
     supporting = facet(channel, Supporting)
     if supporting is None:
         return
-    known = [(one, rates) for one in drawn if isinstance(rates := supporting.rates(one.code), Rates)]
+    known = [(one, rates) for one in drawn if (rates := support_rates(channel, one.code)) is not None]
     if not known:
         return
     hits = sum(supporting.supports(one.report, one.code, one.public) for one, _ in known)
@@ -236,11 +237,11 @@ def _bits(masks: list[int], size: int) -> NDArray[np.float64]:
 def _support_problems(channel: Channel, supported: Mapping[tuple[Any, Any], int], draws: int) -> Iterator[str]:
     """Whether counts of supports stay within Hoeffding's bound."""
     for (code, other), hits in supported.items():
-        rates = rates_of(channel, other)
-        if isinstance(rates, Rates):
+        rates, contrast = support_rates(channel, other), contrast_of(channel, other)
+        if rates is not None:
             expected = rates.own if code == other else rates.other
-        elif isinstance(rates, Contrast) and code == other:
-            expected = rates.plus_own
+        elif contrast is not None and code == other:
+            expected = contrast.plus_own
         else:
             continue
         if abs(hits / draws - expected) > sqrt(log(2 * len(supported) / ALPHA) / (2 * draws)):
@@ -277,21 +278,19 @@ def _divergence(share: Any, expected: Any) -> Any:
 
 # --- the ratio at full size ----------------------------------------------------------------------------------------
 def ratio_problems(
-    channel: Channel, ratio: Fraction, drawn: list[Drawn], codes: list[Any], sensitive: frozenset[int] | None = None
+    channel: Channel, ratio: Fraction, drawn: list[Drawn], codes: list[Any], guarantee: Guarantee = PURE
 ) -> Iterator[str]:
     """Whether the closed form `likelihood` of a drawn report, over some codes, spreads more than `ratio` allows.
 
-    Of all drawn reports as many as can be computed quickly. `sensitive` are the codes that a utility-optimised
-    guarantee protects; without them all codes are protected.
+    Of all drawn reports as many as can be computed quickly, among those that the guarantee protects.
     """
     known = effort(channel)
     each = known.likelihood * steps(known.bits) * len(codes)
     count = min(len(drawn), max(COMPARED_STEPS // each, min(FEW_COMPARED, MOST_COMPARED_STEPS // each)))
     if not count:
         return
-    protected = frozenset(at for at, code in enumerate(codes) if sensitive is None or code in sensitive)
     columns = ([channel.likelihood(r, code, p) for code in codes] for _, r, p in drawn[:: -(-len(drawn) // count)])
-    worst = guarded_ratio(columns, protected)
+    worst = guarantee.among(codes).worst_ratio(columns)
     if worst is None or worst > ratio:
         yield LARGER_RATIO
 

@@ -15,6 +15,7 @@ from sottovoce.core.channel.facets import Memoised, facet
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import PrivacyError, TooLargeError
 from sottovoce.core.exact import law_of, walk, worst_ratio
+from sottovoce.core.guarantee import PURE, Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.privacy.follow import MessageCoins
 
@@ -28,10 +29,10 @@ EXCESS_FOREVER = "The exact epsilon of all reports of an unchanged value is"  # 
 MORE_TOGETHER = "Two reports of an unchanged value lose more together than its memo does: something is drawn again."
 
 
-def closed_ratio(channel: Channel) -> Fraction | None:
-    """The closed form of the ratio; None if it is infinite."""
+def closed_ratio(channel: Channel, guarantee: Guarantee = PURE) -> Fraction | None:
+    """The closed form of the ratio that a guarantee bounds; None if it is infinite."""
     try:
-        return channel.ratio()
+        return guarantee.ratio(channel)
     except (PrivacyError, ZeroDivisionError):
         return None
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from scipy.special import bdtrc, ndtri
 
-from sottovoce.core.channel import Contrast, Rates
-from sottovoce.core.channel.facets import Supporting, facet, rates_of
+from sottovoce.core.channel import Contrast
+from sottovoce.core.channel.shapes import contrast_of, shared_rates
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
@@ -35,12 +35,11 @@ def smallest_share(
     for name, value in (("level", level), ("power", power)):
         if not isinstance(value, float) or not 0 < value < 1:
             raise reject(name, OWNER, "a number in (0, 1)", value)
-    known = facet(mechanism.channel, Supporting)
-    rates = rates_of(mechanism.channel)
+    rates, contrast = shared_rates(mechanism.channel), contrast_of(mechanism.channel)
     alpha = (1 - level) / among / 2  # one side of a two-sided interval
-    if isinstance(rates, Contrast):
-        return _from_scores(n, rates, alpha, power)
-    if not isinstance(rates, Rates) or known is None or known.rates_vary:
+    if contrast is not None:
+        return _from_scores(n, contrast, alpha, power)
+    if rates is None:
         raise ParameterError(f"The smallest share that {mechanism.name} distinguishes from zero has no closed form.")
     return _from_supports(n, float(rates.own), float(rates.other), alpha, power)
 

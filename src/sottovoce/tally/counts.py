@@ -24,23 +24,19 @@ from sottovoce.core.channel import (
     Block,
     Chain,
     Channel,
-    HadamardSets,
     Histogram,
     Keyed,
     Mix,
-    NodeSets,
-    NumberedMap,
     PoolMap,
-    PoolSets,
     Public,
-    Rates,
     Rounding,
     Subset,
     Then,
     Window,
 )
-from sottovoce.core.channel.facets import Supporting, need, outputs_of, rates_of, rounding_of
+from sottovoce.core.channel.facets import Pooled, Supporting, facet, need, outputs_of, rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.channel.shapes import shared_rates
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
@@ -55,7 +51,7 @@ from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.row_draws import draw_rows
-from sottovoce.tally.set_draws import add_hadamard, add_nodes, add_pool, add_uniform
+from sottovoce.tally.set_draws import add_members, add_uniform
 from sottovoce.tally.tally import Tally
 
 Ints = NDArray[np.int64]
@@ -83,10 +79,9 @@ def simulate_held(mechanism: Mechanism, holders: Mapping[Any, int], *, seed: int
     codes = np.array([mechanism.domain.encode(answer) for answer in holders], np.int64)
     held = np.array([check_integer("holders", "simulate_held", count, 0, 1 << 40) for count in holders.values()])
     rng = np.random.default_rng(check_integer("seed", "simulate_held", seed, 0, 1 << 256))
-    channel = mechanism.channel
-    if not isinstance(channel, Public) or not isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
+    if not isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
         raise ParameterError("Tallies of open domains are drawn where each public function is counted by itself.")
-    return Tally(mechanism, int(held.sum()), draw_rows(channel, codes, held, rng, _draw), simulated=True)
+    return Tally(mechanism, int(held.sum()), draw_rows(mechanism.channel, codes, held, rng, _draw), simulated=True)
 
 
 def simulate_cells(mechanism: Mechanism, histogram: Any, *, runs: int, seed: int, joint: bool = True) -> Ints:
@@ -119,8 +114,8 @@ def _each_cell(channel: Channel, statistic: Statistic, held: Ints, rng: np.rando
         asked = [rng.binomial(some, chosen.asked / chosen.k) for some in (held, _others(held))]
         found = [rng.binomial(some, float(rate)) for some, rate in zip(asked, of_a_bit, strict=True)]
         return np.concatenate([found[0] + found[1], asked[0] + asked[1]], axis=1)
-    rates = rates_of(channel)
-    if not isinstance(rates, Rates) or need(channel, Supporting).rates_vary:
+    rates = shared_rates(channel)
+    if rates is None:
         raise ParameterError("Cells can be drawn one by one only where all codes have the same two support rates.")
     return rng.binomial(held, float(rates.own)) + rng.binomial(_others(held), float(rates.other))
 
@@ -206,15 +201,7 @@ def _(channel: Block, held: Ints, rng: np.random.Generator) -> Ints:
     pooled = rng.binomial(held, min(1.0, uniform))
     cells = np.zeros((len(held), sets.outputs), np.int64)
     add_uniform(cells, pooled.sum(axis=1), rng)
-    if isinstance(sets, HadamardSets):
-        add_hadamard(cells, held - pooled, sets, rng)
-        return cells
-    if isinstance(sets, (NodeSets, PoolSets)):
-        add_nodes(cells, held - pooled, sets, rng)
-        return cells
-    for code in _holders(held):
-        members = [sets.inside(int(code), index) for index in range(sets.size)]
-        cells[:, members] += rng.multinomial(held[:, code] - pooled[:, code], np.full(sets.size, 1 / sets.size))
+    add_members(sets, cells, held - pooled, rng)
     return cells
 
 
@@ -306,32 +293,39 @@ def _rounded(rounding: Rounding, held: Ints, rng: np.random.Generator) -> Ints:
 @_draw.register(Then)
 @_draw.register(Chain)
 def _(channel: Then | Chain, held: Ints, rng: np.random.Generator) -> Ints:
-    rates = None if channel.inputs != channel.payload_bits else rates_of(channel)
-    if isinstance(rates, Rates) and not need(channel, Supporting).rates_vary:  # bits stay independent in both stages
+    rates = None if channel.inputs != channel.payload_bits else shared_rates(channel)
+    if rates is not None:  # bits stay independent in both stages
         return rng.binomial(held, float(rates.own)) + rng.binomial(_others(held), float(rates.other))
     if outputs_of(channel.first) is None:
         raise ParameterError("Counts behind masks are not known from their cells; draw them report by report.")
     return _draw(channel.second, _draw(channel.first, held, rng), rng)
 
 
-def _draw_pool(chosen: PoolMap, inner: Subset, held: Ints, rng: np.random.Generator) -> Ints:
-    """Pairs of map and value: uniform over all of them, or a uniform map with the value it gives the code."""
-    uniform = (UNIT - inner.keep) * inner.k / (UNIT * (inner.k - 1))
-    pooled = rng.binomial(held, min(1.0, uniform))
-    cells = np.zeros((len(held), chosen.seeds * chosen.g), np.int64)
-    add_uniform(cells, pooled.sum(axis=1), rng)
-    add_pool(cells, held - pooled, chosen, rng)
-    return cells
-
-
 @_draw.register
 def _(channel: Public, held: Ints, rng: np.random.Generator) -> Ints:
-    if isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset) and channel.inner.w == 1:
-        return _draw_pool(channel.map, channel.inner, held, rng)
-    if isinstance(channel.map, NumberedMap) and isinstance(channel.inner, (Bits, Block, Chain, Subset)):
-        codes = np.arange(held.shape[1])
-        return np.stack([draw_rows(channel, codes, run, rng, _draw) for run in held])
-    raise ParameterError(
-        "Hashed reports are only pairwise independent, so the joint law of their cells is not known;"
-        " joint=False draws each cell from its own exact law."
-    )
+    if facet(channel, Pooled) is None:
+        raise ParameterError(
+            "Hashed reports are only pairwise independent, so the joint law of their cells is not known;"
+            " joint=False draws each cell from its own exact law."
+        )
+    return _draw_mapped(channel.map, channel, held, rng)
+
+
+@singledispatch
+def _draw_mapped(chosen: Any, channel: Public, held: Ints, rng: np.random.Generator) -> Ints:
+    """The cells of each run behind numbered public functions, one run after another."""
+    codes = np.arange(held.shape[1])
+    return np.stack([draw_rows(channel, codes, run, rng, _draw) for run in held])
+
+
+@_draw_mapped.register
+def _(chosen: PoolMap, channel: Public, held: Ints, rng: np.random.Generator) -> Ints:
+    """Pairs of map and value: uniform over all of them, or a uniform map with the value it gives the code."""
+    rates = shared_rates(channel.inner)
+    if rates is None or need(channel.inner, Supporting).support_sizes() != (1, 1):
+        return _draw_mapped.dispatch(object)(chosen, channel, held, rng)
+    pooled = rng.binomial(held, min(1.0, float(rates.other * channel.inner.inputs)))
+    cells = np.zeros((len(held), chosen.seeds * chosen.g), np.int64)
+    add_uniform(cells, pooled.sum(axis=1), rng)
+    add_members(chosen, cells, held - pooled, rng)
+    return cells

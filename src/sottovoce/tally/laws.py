@@ -118,7 +118,7 @@ def _(channel: Rounding, code: int) -> Floats:
 @law_row.register(Then)
 @law_row.register(Chain)
 def _(channel: Then | Chain, code: int) -> Floats:
-    if isinstance(channel.first, Rounding):
+    if rounding_of(channel) is channel.first:
         return law_row(channel.second, code)
     between = law_row(channel.first, code)
     rows = [between[m] * law_row(channel.second, int(m)) for m in np.flatnonzero(between)]

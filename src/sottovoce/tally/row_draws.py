@@ -7,13 +7,15 @@ of two binomials: the bits of a report are independent given its value.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Bits, Block, Chain, Channel, NumberedMap, Public, Rates, Subset
-from sottovoce.core.channel.facets import outputs_of, rates_of
+from sottovoce.core.channel import Bits, Block, Chain, Channel, NumberedMap, Subset
+from sottovoce.core.channel.facets import Pooled, Relaying, need, outputs_of
+from sottovoce.core.channel.shapes import support_rates
 from sottovoce.fast.kernels.compose.public import valuer
 
 Ints = NDArray[np.int64]
@@ -21,19 +23,33 @@ MANY = 16  # participants for each pair of row and code from which on pairs are 
 Inner = Callable[[Channel, Ints, np.random.Generator], Ints]
 
 
+@singledispatch
 def position_law(inner: Channel) -> tuple[float, float, int, int, bool, bool]:
     """How often a position is set that the value sets, and any other; blocks and their length; signed; exclusive."""
-    if isinstance(inner, Bits) and inner.encoding == "signed":
+    raise TypeError(f"The reports of a {inner.kind} channel are not read by position.")
+
+
+@position_law.register
+def _(inner: Bits) -> tuple[float, float, int, int, bool, bool]:
+    if inner.encoding == "signed":
         return float(inner.own_rate), 0.5, 1, inner.k, True, False
-    if isinstance(inner, (Chain, Bits)):
-        first: Any = inner.first if isinstance(inner, Chain) else inner
-        rates: Any = inner.bit_rate(0)
-        blocks = first.ones if first.encoding == "blocks" else 1
-        return float(rates.own), float(rates.other), blocks, first.k // blocks, False, False
-    rates = rates_of(inner)
-    if not isinstance(rates, Rates) or not isinstance(inner, (Subset, Block)):
+    rates, blocks = inner.bit_rate(0), inner.ones if inner.encoding == "blocks" else 1
+    return float(rates.own), float(rates.other), blocks, inner.k // blocks, False, False
+
+
+@position_law.register
+def _(inner: Chain) -> tuple[float, float, int, int, bool, bool]:
+    rates, (_, _, blocks, length, _, _) = inner.bit_rate(0), position_law(inner.first)
+    return float(rates.own), float(rates.other), blocks, length, False, False
+
+
+@position_law.register(Subset)
+@position_law.register(Block)
+def _(inner: Subset | Block) -> tuple[float, float, int, int, bool, bool]:
+    rates = support_rates(inner)
+    if rates is None:
         raise TypeError(f"The reports of a {inner.kind} channel are not read by position.")
-    return float(rates.own), float(rates.other), 1, inner.inputs, False, isinstance(inner, Subset)
+    return float(rates.own), float(rates.other), 1, inner.inputs, False, inner.support_sizes() is not None
 
 
 def _people(chosen: NumberedMap, codes: Ints, held: Ints, rng: np.random.Generator) -> tuple[Ints, Ints, Ints | None]:
@@ -48,17 +64,15 @@ def _counts(places: Ints, weights: Ints | None, size: int) -> Ints:
     return np.bincount(places, weights, size).astype(np.int64)
 
 
-def draw_rows(channel: Public, codes: Ints, held: Ints, rng: np.random.Generator, inner: Inner) -> Ints:
+def draw_rows(channel: Channel, codes: Ints, held: Ints, rng: np.random.Generator, inner: Inner) -> Ints:
     """The cells of one tally in which held[i] participants hold codes[i]; `inner` draws numbered reports."""
-    chosen = channel.map
-    if not isinstance(chosen, NumberedMap):
-        raise TypeError("Only numbered public functions are counted apart.")
+    chosen, behind = need(channel, Pooled).pool, need(channel, Relaying).last
     rows, codes, weights = _people(chosen, codes, held, rng)
     values = valuer(chosen)(rows, codes.astype(np.uint32)).astype(np.int64)
     if outputs_of(channel) is not None:
         table = _counts(rows * chosen.outputs + values, weights, chosen.seeds * chosen.outputs)
-        return inner(channel.inner, table.reshape(chosen.seeds, -1), rng).ravel()
-    own, other, blocks, length, signed, _ = position_law(channel.inner)
+        return inner(behind, table.reshape(chosen.seeds, -1), rng).ravel()
+    own, other, blocks, length, signed, _ = position_law(behind)
     totals, bits = _counts(rows, weights, chosen.seeds), blocks * length
 
     def counted(kept: Any, places: Ints) -> Ints:

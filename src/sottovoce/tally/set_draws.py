@@ -7,6 +7,8 @@ multinomial over its set. So the work is bounded by the number of reports, and b
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +31,17 @@ def add_uniform(cells: Ints, totals: Ints, rng: np.random.Generator) -> None:
     _scatter(rng, totals, cells)
 
 
-def add_hadamard(cells: Ints, reports: Ints, sets: HadamardSets, rng: np.random.Generator) -> None:
-    """Add reports[run, code] reports, uniform over the code's half of its group."""
+@singledispatch
+def add_members(sets: Any, cells: Ints, reports: Ints, rng: np.random.Generator) -> None:
+    """Add reports[run, code] reports, uniform over the set of the code."""
+    for code in np.flatnonzero(reports.any(axis=0)):
+        members = [sets.inside(int(code), index) for index in range(sets.size)]
+        cells[:, members] += rng.multinomial(reports[:, code], np.full(sets.size, 1 / sets.size))
+
+
+@add_members.register
+def _(sets: HadamardSets, cells: Ints, reports: Ints, rng: np.random.Generator) -> None:
+    """The code's half of its group."""
 
     def places(code: int) -> Ints:
         out = np.empty(sets.size, np.int64)
@@ -41,18 +52,25 @@ def add_hadamard(cells: Ints, reports: Ints, sets: HadamardSets, rng: np.random.
     _scatter_hadamard(rng, few, sets.order, sets.groups, cells)
 
 
-def add_pool(cells: Ints, reports: Ints, chosen: PoolMap, rng: np.random.Generator) -> None:
-    """Add reports[run, code] pairs of a uniform map and the value that it gives the code."""
+@add_members.register
+def _(chosen: PoolMap, cells: Ints, reports: Ints, rng: np.random.Generator) -> None:
+    """Pairs of a map and the value that it gives the code."""
     _add_maps(cells, reports, chosen.g, chosen.digits, chosen.seeds, 0, rng)
 
 
-def add_nodes(cells: Ints, reports: Ints, sets: NodeSets | PoolSets, rng: np.random.Generator) -> None:
-    """Add reports[run, code] reports, uniform over the set of the code's node."""
-    by_node = np.add.reduceat(reports, np.arange(0, sets.codes, sets.width), axis=1)
-    if isinstance(sets, NodeSets):
-        cells += by_node
-    else:
-        _add_maps(cells, by_node, sets.g, sets.digits, sets.maps, sets.odd, rng)
+@add_members.register
+def _(sets: NodeSets, cells: Ints, reports: Ints, rng: np.random.Generator) -> None:
+    cells += _by_node(sets, reports)
+
+
+@add_members.register
+def _(sets: PoolSets, cells: Ints, reports: Ints, rng: np.random.Generator) -> None:
+    _add_maps(cells, _by_node(sets, reports), sets.g, sets.digits, sets.maps, sets.odd, rng)
+
+
+def _by_node(sets: NodeSets | PoolSets, reports: Ints) -> Ints:
+    """The reports of the codes under each node, added up."""
+    return np.asarray(np.add.reduceat(reports, np.arange(0, sets.codes, sets.width), axis=1))
 
 
 def _add_maps(cells: Ints, reports: Ints, g: int, digits: int, seeds: int, odd: int, rng: np.random.Generator) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.core.channel import Channel, Each, Fakes
+from sottovoce.core.channel import Channel, Fakes
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Domain, Integers, Interval, Record
 from sottovoce.core.exact import law
@@ -26,8 +26,7 @@ from sottovoce.testing.statistics import check_rate
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     """The same question through a small channel."""
-    parts = channel.channels if isinstance(channel, Each) else ()
-    record = Record({f"part {place}": _domain(part) for place, part in enumerate(parts)})
+    record = Record({f"part {place}": _domain(part) for place, part in enumerate(channel.parts)})
     return Mechanism(mechanism.name, Attributes(record), channel, Decimal(MAX_EPSILON), CountEach())
 
 

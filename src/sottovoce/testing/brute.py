@@ -6,20 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import singledispatch
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 from sottovoce.core.arithmetic.rational import FINE
-from sottovoce.core.channel import Bits, Channel, Each, Keyed, Mix, Public, Rates
+from sottovoce.core.channel import Channel, Each, Keyed, Mix
 from sottovoce.core.channel.base import Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import delta, excess, extremes
-from sottovoce.core.channel.facets import Coordinates, Supporting, facet, rounding_of, slots_of, stages_of
+from sottovoce.core.channel.facets import Coordinates, Masked, Supporting, facet, rounding_of, slots_of, stages_of
+from sottovoce.core.channel.shapes import support_rates
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record, Sparse
+from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record
 from sottovoce.core.errors import PrivacyError, SottovoceError, TooLargeError
 from sottovoce.core.exact import law, worst_ratio
+from sottovoce.core.guarantee import Approximate
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
@@ -70,13 +73,22 @@ def _check_ratio(channel: Channel, laws: Laws) -> None:
     require(brute == claimed or _is_bound(channel), f"The ratio is {brute}, less than the claimed {claimed}.")
 
 
+@singledispatch
 def _is_bound(channel: Channel) -> bool:
-    """Whether closed forms are bounds: a map with few codes may send no two of them to the worst pair of inner codes,
-    and the whole numbers of a mix need not meet the points of a grid."""
-    if isinstance(channel, Mix) and any(rounding_of(branch) is not None for branch in channel.channels):
-        return True
-    parts = (channel.inner,) if isinstance(channel, Keyed) else channel.parts
-    return channel.publics > 0 or any(map(_is_bound, parts))
+    """Whether closed forms are bounds: a map with few codes may send no two of them to the worst pair of inner
+    codes."""
+    return channel.publics > 0 or any(map(_is_bound, channel.parts))
+
+
+@_is_bound.register
+def _(channel: Mix) -> bool:
+    """The whole numbers of a mix need not meet the points of a grid."""
+    return any(rounding_of(branch) is not None or _is_bound(branch) for branch in channel.channels)
+
+
+@_is_bound.register
+def _(channel: Keyed) -> bool:
+    return _is_bound(channel.inner)
 
 
 def _check_extremes(channel: Channel, laws: Laws) -> None:
@@ -108,11 +120,11 @@ def _check_delta(channel: Channel, laws: Laws) -> None:
 
 def _check_rates(channel: Channel, laws: Laws) -> None:
     known = facet(channel, Supporting) if channel.codes_are_indices else None
-    if known is None or not isinstance(known.rates(), Rates):
+    if known is None or support_rates(channel) is None:
         return
     for code in laws:
-        claimed = known.rates(code)
-        if not isinstance(claimed, Rates):
+        claimed = support_rates(channel, code)
+        if claimed is None:
             continue
         for other, law_of_other in laws.items():
             found = sum(
@@ -120,7 +132,7 @@ def _check_rates(channel: Channel, laws: Laws) -> None:
                 Fraction(0),
             )
             expected = claimed.own if other == code else claimed.other
-            exact = not isinstance(channel, Public) or code == other or not _short_hash(channel)
+            exact = code == other or not _short_hash(channel)
             require(found == expected or not exact, f"Code {code} is supported with {found}, not with {expected}.")
 
 
@@ -179,7 +191,7 @@ def _check_tally(mechanism: Mechanism, seed: int, count: int) -> None:
 
 def batch_codes_of(channel: Channel, seed: int, count: int) -> Any:
     """Codes as a batch holds them."""
-    if isinstance(channel, Bits) and not channel.codes_are_indices:
+    if facet(channel, Masked) is not None and not channel.codes_are_indices:
         masks = [code for code, _ in zip(cycle(channel.codes()), range(count), strict=False)]
         return np.array(masks, np.uint64).reshape(-1, 1)
     return batch_of_codes(channel, seed, count)
@@ -192,7 +204,7 @@ def mechanisms_of(channel: Channel) -> Iterator[Mechanism]:
     for kind in STATISTICS:
         statistic = statistic_from_spec({"kind": kind})
         try:
-            yield Mechanism("x", question, channel, most, statistic, guarantee="approximate", claimed_forever=forever)
+            yield Mechanism("x", question, channel, most, statistic, guarantee=Approximate(), claimed_forever=forever)
         except SottovoceError:
             continue
 
@@ -201,20 +213,17 @@ def question_of(domain: Domain) -> Question:
     """A question about a domain."""
     if isinstance(domain, Pair):
         return GroupMean(domain.group, domain.value) if domain.value.numbers is not None else Frequency(domain)
-    if domain.coordinates is not None or isinstance(domain, Sparse):
+    if domain.coordinates is not None or (domain.size is None and domain.numbers is None):
         return VectorMean(domain)
     return Frequency(domain) if domain.size is not None else Mean(domain)
 
 
+@singledispatch
 def domain_of(channel: Channel) -> Domain:
     """A domain for a channel."""
     slots = slots_of(channel)
     if slots is not None:
         return slots.vectors
-    if isinstance(channel, Each):
-        return Record([(str(place), domain_of(part)) for place, part in enumerate(channel.channels)])
-    if isinstance(channel, Keyed):
-        return Pair(domain_of(channel.key), domain_of(channel.inner))
     coordinates = facet(channel, Coordinates)
     if coordinates is not None:
         ends = coordinates.roundings
@@ -223,3 +232,13 @@ def domain_of(channel: Channel) -> Domain:
         return box_of(channel)
     rounding = rounding_of(channel)
     return Integers(0, channel.inputs - 1) if rounding is None else Interval(rounding.low, rounding.high)
+
+
+@domain_of.register
+def _(channel: Each) -> Domain:
+    return Record([(str(place), domain_of(part)) for place, part in enumerate(channel.channels)])
+
+
+@domain_of.register
+def _(channel: Keyed) -> Domain:
+    return Pair(domain_of(channel.key), domain_of(channel.inner))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from functools import singledispatch
 from itertools import islice, product
 from typing import Any
 
@@ -14,6 +16,7 @@ from sottovoce.core.channel.facets import Coordinates, facet, rounding_of, slots
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain.sparse import Code
+from sottovoce.core.guarantee import Approximate, Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.slots import slot_rows
 from sottovoce.testing.balls import ball_batch
@@ -29,12 +32,9 @@ def require(holds: bool, sentence: str) -> None:
         raise AssertionError(sentence)
 
 
+@singledispatch
 def codes_of(channel: Channel) -> list[Any]:
     """Every code; for rounded numbers grid points and a number after each, of a fine grid some of them."""
-    if isinstance(channel, Keyed):
-        return list(product(channel.key.codes(), codes_of(channel.inner)))
-    if isinstance(channel, Each):
-        return list(product(*map(codes_of, channel.channels)))
     slots = slots_of(channel)
     if slots is not None:
         return [*channel.codes(), *partly_filled(slots)]
@@ -51,6 +51,16 @@ def codes_of(channel: Channel) -> list[Any]:
     return [rounding.number(place) for place in (*places, steps << PLACES)]
 
 
+@codes_of.register
+def _(channel: Keyed) -> list[Any]:
+    return list(product(channel.key.codes(), codes_of(channel.inner)))
+
+
+@codes_of.register
+def _(channel: Each) -> list[Any]:
+    return list(product(*map(codes_of, channel.channels)))
+
+
 def partly_filled(slots: Slots) -> Iterator[Code]:
     """Vectors whose numbers lie between the ends, of one entry, of two and so on."""
     for held in range(1, slots.most + 1):
@@ -63,16 +73,11 @@ def _middles(grids: Sequence[Rounding]) -> list[tuple[int, Rounding]]:
     return [(place % grid.steps, grid) for place, grid in enumerate(grids)]
 
 
+@singledispatch
 def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
     """Codes as a batch holds them: indices in turn, or positions all over the range, its two ends among them."""
     if not channel.exact:
         return ball_batch(channel, seed, count)
-    if isinstance(channel, Each):
-        columns = [batch_of_codes(part, seed + place, count) for place, part in enumerate(channel.channels)]
-        return np.stack([column.astype(np.uint64) for column in columns], axis=1)
-    if isinstance(channel, Keyed):
-        parts = (batch_of_codes(part, seed, count).astype(np.uint64) for part in (channel.key, channel.inner))
-        return np.column_stack(list(parts))
     slots = slots_of(channel)
     if slots is not None:
         some = [*islice(channel.codes(), 3), *partly_filled(slots)]
@@ -91,9 +96,21 @@ def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
     return np.array(spread[:count], np.uint64)
 
 
-def loosest(guarantee: str) -> str:
+@batch_of_codes.register
+def _(channel: Each, seed: int, count: int) -> NDArray[Any]:
+    columns = [batch_of_codes(part, seed + place, count) for place, part in enumerate(channel.channels)]
+    return np.stack([column.astype(np.uint64) for column in columns], axis=1)
+
+
+@batch_of_codes.register
+def _(channel: Keyed, seed: int, count: int) -> NDArray[Any]:
+    parts = (batch_of_codes(part, seed, count).astype(np.uint64) for part in (channel.key, channel.inner))
+    return np.column_stack(list(parts))
+
+
+def loosest(guarantee: Guarantee) -> Guarantee:
     """The same kind of guarantee with the largest budget: small instances need not keep the claimed one."""
-    return "approximate(0.999999)" if guarantee.startswith("approximate(") else guarantee
+    return guarantee if guarantee.delta is None else Approximate(Decimal("0.999999"))
 
 
 def first_message(mechanism: Mechanism, value: object, coins: Coins | None = None) -> bytes:

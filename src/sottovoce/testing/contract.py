@@ -15,7 +15,6 @@ from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exact import law
 from sottovoce.core.exchange import codec
-from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import draw
@@ -85,7 +84,7 @@ def check_law(mechanism: Mechanism) -> None:
     alphabets = {frozenset(one) for one in laws.values()}
     # Under a delta an output may be impossible for some inputs: the delta counts these. A utility-optimised guarantee
     # says which codes may have outputs of their own.
-    uneven = mechanism.delta is not None or Guarantee.read(mechanism.guarantee).sensitive is not None
+    uneven = mechanism.delta is not None or not mechanism.guarantee.protects_all
     require(len(alphabets) == 1 or uneven, "The alphabet of the reports depends on the input.")
     ids = len({words for words, _ in next(iter(alphabets))})
     for code, one in laws.items():

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sottovoce.core.channel import Block, Contrast, Histogram, Rates
-from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.channel import Contrast, Histogram, Rates
+from sottovoce.core.channel.shapes import contrast_of, histogram_of, support_rates
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.estimate.evidence import Evidence, deviate
@@ -153,7 +153,8 @@ def sum_law(channel: Histogram, n: int, held: int, target: str) -> tuple[Ints, F
 def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: str, level: float = 0.95) -> float:
     """The probability that the interval of the first code covers its share; all others are held equally often."""
     held = round(share * n)
-    rates = rates_of(mechanism.channel)
+    channel = mechanism.channel
+    rates, contrast, histogram = support_rates(channel), contrast_of(channel), histogram_of(channel)
     if isinstance(mechanism.statistic, CountAsked):
         of_a_bit = asked_rates(mechanism)
         counts, minus, law = asked_law(of_a_bit, n, held, target)
@@ -162,7 +163,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         def evidence(counts: Ints, rows: Ints) -> Evidence:
             return AskedEvidence(counts, rows, n, *of_a_bit)
 
-    elif isinstance(rates, Rates):
+    elif rates is not None:
         own, other = float(rates.own), float(rates.other)
         counts, law = support_law(rates, n, held, target)
         rows = np.zeros_like(counts)
@@ -170,20 +171,19 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         def evidence(counts: Ints, rows: Ints) -> Evidence:
             return SupportsEvidence(counts, n, own, other)
 
-    elif isinstance(rates, Contrast) and isinstance(mechanism.channel, Block):
-        sets = mechanism.channel.sets
-        groups = sets.outputs // (2 * sets.size)
-        mates = round((n - held) * (-(-sets.codes // groups) - 1) / (sets.codes - 1))
-        counts, minus, law = contrast_law(rates, n, held, mates, target)
+    elif contrast is not None:
+        codes = channel.inputs
+        mates = round((n - held) * (-(-codes // contrast.groups) - 1) / (codes - 1))
+        counts, minus, law = contrast_law(contrast, n, held, mates, target)
         rows = counts + minus
-        hit_own, plus_own = float(rates.hit_own), float(rates.plus_own)
+        hit_own, plus_own = float(contrast.hit_own), float(contrast.plus_own)
 
         def evidence(counts: Ints, rows: Ints) -> Evidence:
             return ContrastsEvidence(counts, rows, n, hit_own, plus_own)
 
-    elif isinstance(mechanism.channel, Histogram):
-        read = bins(mechanism.channel)
-        counts, law = sum_law(mechanism.channel, n, held, target)
+    elif histogram is not None:
+        read = bins(histogram)
+        counts, law = sum_law(histogram, n, held, target)
         rows = np.zeros_like(counts)
 
         def evidence(counts: Ints, rows: Ints) -> Evidence:

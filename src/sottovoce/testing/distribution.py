@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sottovoce.core.channel import Channel, Histogram
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Circle, Domain, Integers, Interval
@@ -34,7 +34,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     grid = rounding_of(channel)
     domain: Domain = Integers(0, channel.inputs - 1)
     if grid is not None:
-        around = isinstance(mechanism.question.domain, Circle)
+        around = mechanism.question.domain.circular
         domain = Circle(grid.high) if around else Interval(grid.low, grid.high)
     promise = loosest(mechanism.guarantee)
     claimed = Decimal(MAX_EPSILON)
@@ -118,7 +118,7 @@ def _row(channel: Channel, code: object, outputs: int) -> list[Fraction]:
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     """There is an estimate at full size, and drawn reports have the rate of the outputs near their answer."""
     channel, grid = mechanism.channel, rounding_of(mechanism.channel)
-    if isinstance(channel, Histogram):
+    if isinstance(mechanism.statistic, Sums):
         check_drawn_sums(mechanism, seed, reports)
         return
     if grid is None:

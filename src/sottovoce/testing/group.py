@@ -6,8 +6,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from sottovoce.core.channel import Channel, Keyed, Noise, Then
+from sottovoce.core.channel import Channel, Keyed
 from sottovoce.core.channel.facets import rounding_of, scales_of
+from sottovoce.core.channel.shapes import is_clamped, keyed_of
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
@@ -20,28 +21,29 @@ from sottovoce.testing.codes import codes_of, require
 from sottovoce.testing.statistics import check_rate
 
 
-def keyed_of(mechanism: Mechanism) -> Keyed:
+def keyed_channel(mechanism: Mechanism) -> Keyed:
     """The channel, which must be a keyed one."""
-    if not isinstance(mechanism.channel, Keyed):
+    keyed = keyed_of(mechanism.channel)
+    if keyed is None:
         raise AssertionError("Means by group need a keyed channel.")
-    return mechanism.channel
+    return keyed
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     """The same question through a small channel."""
-    rounding = rounding_of(channel.inner) if isinstance(channel, Keyed) else None
-    if not isinstance(channel, Keyed) or rounding is None:
+    keyed = keyed_of(channel)
+    rounding = None if keyed is None else rounding_of(keyed.inner)
+    if keyed is None or rounding is None:
         raise AssertionError("The values of groups must be numbers that are rounded first.")
-    question = GroupMean(Integers(0, channel.key.inputs - 1), Interval(rounding.low, rounding.high))
+    question = GroupMean(Integers(0, keyed.key.inputs - 1), Interval(rounding.low, rounding.high))
     return Mechanism(mechanism.name, question, channel, Decimal(MAX_EPSILON), mechanism.statistic)
 
 
 def check_small(mechanism: Mechanism) -> None:
     """Sizes and sums of one report are unbiased over the enumerated law; sums up to the bias of clamped noise."""
-    channel = keyed_of(mechanism)
+    channel = keyed_channel(mechanism)
     if scales_of(channel.inner) is None:
         return  # a coarse stand-in, for the law only
-    inner = channel.inner.second if isinstance(channel.inner, Then) else channel.inner
     for group, value in codes_of(channel):
         sizes, sums = np.zeros(channel.key.inputs), np.zeros(channel.key.inputs)
         for (_, report), probability in law(channel, (group, value)).items():
@@ -51,14 +53,14 @@ def check_small(mechanism: Mechanism) -> None:
         held = np.arange(channel.key.inputs) == group
         scale = 1 + float(abs(value)) + float(np.abs(sums).max())
         require(float(np.abs(sizes - held).max()) < 1e-9, f"The sizes are biased for group {group}.")
-        if not isinstance(inner, Noise):
+        if not is_clamped(channel.inner):
             wrong = float(np.abs(sums - held * float(value)).max())
             require(wrong < 1e-8 * scale, f"The sums are biased for group {group}.")
 
 
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     """Drawn keys support groups at the rates of the law, and enough of them to notice a rate that is 30 % off."""
-    channel = keyed_of(mechanism)
+    channel = keyed_channel(mechanism)
     rates = channel.key.rates()
     if rates is None:
         raise AssertionError("A key must have support rates.")

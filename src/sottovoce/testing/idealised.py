@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import betaincinv
 
-from sottovoce.core.channel import Cap, Projected
-from sottovoce.core.channel.facets import dimensions_of
+from sottovoce.core.channel import Cap
+from sottovoce.core.channel.facets import dimensions_of, facet, need
+from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.channel.vector.sphere import facts
 from sottovoce.core.domain import Ball
+from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
@@ -35,13 +37,11 @@ FEWEST = 500  # reports of the rarer event, from which on the ratio is known wel
 def check_drawn_ball(mechanism: Mechanism, seed: int, reports: int) -> None:
     """Drawn reports have mean and variance of the closed forms, and do not refute the ratio."""
     check_mean_and_variance(mechanism, seed, reports)
-    channel = mechanism.channel
-    inner = channel.inner if isinstance(channel, Projected) else channel
-    if isinstance(inner, Cap):
-        ball = Ball(1, inner.size)
-        check_ratio(
-            Mechanism("inner", VectorMean(ball), inner, mechanism.claimed, Sums(), guarantee="idealised"), seed, reports
-        )
+    capped = facet(mechanism.channel, Capped)
+    if capped is not None:
+        question = VectorMean(Ball(1, capped.cap.size))
+        inner = Mechanism("inner", question, capped.cap, mechanism.claimed, Sums(), guarantee=IDEALISED)
+        check_ratio(inner, seed, reports)
 
 
 def check_mean_and_variance(mechanism: Mechanism, seed: int, reports: int, off: float = OFF) -> None:
@@ -73,9 +73,7 @@ def check_mean_and_variance(mechanism: Mechanism, seed: int, reports: int, off: 
 
 def check_ratio(mechanism: Mechanism, seed: int, reports: int) -> None:
     """How often reports lie in the cap of an answer, for that answer and for its opposite: at most e**epsilon apart."""
-    channel = mechanism.channel
-    if not isinstance(channel, Cap):
-        raise AssertionError("Only a cap has a threshold.")
+    channel = need(mechanism.channel, Capped).cap
     count = min(max(reports, 20_000), max(100, MOST_COORDINATES // channel.size))
     pole = np.random.default_rng([seed, 2]).normal(size=channel.size)
     pole /= np.linalg.norm(pole)
@@ -99,9 +97,7 @@ def threshold_of(channel: Cap) -> float:
 
 def components(mechanism: Mechanism, held: Floats, pole: Floats, count: int, seed: int) -> Floats:
     """The component along a direction of many reports of one answer, in lengths of the drawn vector."""
-    channel = mechanism.channel
-    if not isinstance(channel, Cap):
-        raise AssertionError("Only the reports of a cap are vectors.")
+    channel = need(mechanism.channel, Capped).cap
     batch = draw(mechanism, np.tile(held, (count, 1)), WordStream.seeded(mechanism.words, seed))
     reading = channel.reading()
     return np.asarray((batch.payloads() - reading.origin) * (reading.step * facts(channel).mean) @ pole)

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from sottovoce.core.channel import Channel, Mix, Noise, Rounding, Then
+from sottovoce.core.channel import Channel, Rounding
 from sottovoce.core.channel.facets import Numeric, need, outputs_of, readings, rounding_of, scales_of
 from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.channel.shapes import after_rounding, is_clamped
 from sottovoce.core.domain import Interval
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
@@ -143,14 +144,5 @@ def _rounding(mechanism: Mechanism) -> Rounding:
 
 
 def _rounds_twice(channel: Channel) -> bool:
-    inner = channel.second if isinstance(channel, Then) else channel
-    return isinstance(inner, Mix) and any(rounding_of(branch) is not None for branch in inner.channels)
-
-
-def is_clamped(channel: Channel) -> bool:
-    """Whether noise is clamped far out, which a scale cannot correct."""
-    if isinstance(channel, Then):
-        return is_clamped(channel.second)
-    if isinstance(channel, Mix):
-        return any(map(is_clamped, channel.channels))
-    return isinstance(channel, Noise)
+    """Whether some branch of a mix rounds the grid point that it is given."""
+    return any(rounding_of(branch) is not None for branch in (after_rounding(channel) or channel).parts)

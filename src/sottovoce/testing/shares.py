@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Contrast, Histogram, Rates
-from sottovoce.core.channel.facets import Guarded, Supporting, facet, need, rates_of, stages_of
+from sottovoce.core.channel import Channel
+from sottovoce.core.channel.facets import Guarded, Supporting, facet, need, stages_of
+from sottovoce.core.channel.shapes import contrast_of, histogram_of, shared_rates
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exact import law
-from sottovoce.core.guarantee import Guarantee
+from sottovoce.core.guarantee import PURE, UtilityOptimised
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency
@@ -38,9 +39,8 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
         statistic = CountSupports()
     question, most = Frequency(Integers(0, channel.inputs - 1)), Decimal(MAX_EPSILON)
     forever = None if stages_of(channel) is None else most
-    guarantee = "pure"
-    if Guarantee.read(mechanism.guarantee).sensitive is not None:
-        guarantee = f"utility_optimised({','.join(map(str, sorted(need(channel, Guarded).protected)))})"
+    whole = mechanism.guarantee.protects_all
+    guarantee = PURE if whole else UtilityOptimised(need(channel, Guarded).protected)
     return Mechanism(mechanism.name, question, channel, most, statistic, guarantee=guarantee, claimed_forever=forever)
 
 
@@ -80,7 +80,7 @@ def check_estimable(mechanism: Mechanism) -> None:
 def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
     """Exact intervals cover, computed from the law."""
     known = facet(mechanism.channel, Supporting)
-    if not isinstance(mechanism.channel, Histogram) and (known is None or known.rates_vary):
+    if histogram_of(mechanism.channel) is None and (known is None or known.rates_vary):
         return
     for share in (0.0, 0.05, 0.5):
         for target in ("population", "sample"):
@@ -100,7 +100,7 @@ def check_drawn_rates(mechanism: Mechanism, seed: int, reports: int) -> None:
 
 def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[NDArray[np.int64], int], int]]]:
     """Rates of the first and the last code when everyone holds the first."""
-    rates = rates_of(mechanism.channel)
+    rates, contrast = shared_rates(mechanism.channel), contrast_of(mechanism.channel)
     last = mechanism.channel.inputs - 1
 
     def supports(code: int) -> Callable[[NDArray[np.int64], int], int]:
@@ -110,8 +110,8 @@ def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[ND
 
         return count
 
-    if isinstance(rates, Rates) and not need(mechanism.channel, Supporting).rates_vary:
+    if rates is not None:
         return [("own support", rates.own, supports(0)), ("other support", rates.other, supports(last))]
-    if isinstance(rates, Contrast):
-        return [("own support", rates.plus_own, supports(0))]
+    if contrast is not None:
+        return [("own support", contrast.plus_own, supports(0))]
     return []

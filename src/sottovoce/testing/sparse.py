@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,21 @@ from sottovoce.testing.statistics import check_mean, reports_for_mean
 MOST_WORDS = 1 << 26  # that drawing reports may take
 
 
+@singledispatch
 def sign_of(channel: Channel, report: int, place: int) -> int:
     """The sign of a report at a place: +1, -1 or 0."""
-    if isinstance(channel, Signs):
-        return 1 if report >> place & 1 else -1
-    if isinstance(channel, Hints):
-        return (report >> place & 1) - (report >> (channel.width + place) & 1)
     sets: Any = channel.second.sets  # type: ignore[attr-defined]
     return int(sets.member(2 * place, report)) - int(sets.member(2 * place + 1, report))
+
+
+@sign_of.register
+def _(channel: Signs, report: int, place: int) -> int:
+    return 1 if report >> place & 1 else -1
+
+
+@sign_of.register
+def _(channel: Hints, report: int, place: int) -> int:
+    return (report >> place & 1) - (report >> (channel.width + place) & 1)
 
 
 def cells_of(mechanism: Mechanism, report: int) -> Any:

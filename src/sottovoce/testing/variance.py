@@ -6,7 +6,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from sottovoce.core.channel import Channel, Each
+from sottovoce.core.channel import Channel
+from sottovoce.core.channel.facets import need
+from sottovoce.core.channel.shapes import Bundled, each_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.estimate.variance.evidence import from_both, parts
@@ -19,9 +21,9 @@ from sottovoce.testing.codes import batch_of_codes, require
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     """The channels of the number and of its square through smaller ones; a single one is a mean by itself."""
-    if not isinstance(channel, Each) or len(channel.channels) == 1:
-        (alone,) = channel.channels if isinstance(channel, Each) else (channel,)
-        return mean.instance(parts(mechanism)[0], alone)
+    each = each_of(channel)
+    if each is None or len(each.channels) == 1:
+        return mean.instance(parts(mechanism)[0], channel if each is None else each.channels[0])
     return Mechanism(
         mechanism.name,
         mechanism.question,
@@ -34,7 +36,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 
 def check_small(mechanism: Mechanism) -> None:
     """Both readings are unbiased over the enumerated law. Their independence is checked by the law of the whole."""
-    for part in parts(mechanism) if isinstance(mechanism.channel, Each) else (mechanism,):
+    for part in parts(mechanism) if each_of(mechanism.channel) is not None else (mechanism,):
         mean.check_small(mean.instance(part, part.channel))  # its answers are its codes
 
 
@@ -44,9 +46,7 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     both = parts(mechanism)
     for part in both:
         mean.check_drawn(part, seed, reports)
-    channel = mechanism.channel
-    if not isinstance(channel, Each):
-        raise AssertionError("A number and its square must be reported side by side.")
+    channel = need(mechanism.channel, Bundled).bundle
     codes = batch_of_codes(channel, seed, 400)
     batch = draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))
     spread = from_both(mechanism.tally(batch))

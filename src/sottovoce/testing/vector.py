@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from sottovoce.core.channel import Channel, SampledCoordinates
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import Coordinates, need, readings, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.domain import Box, Sparse
+from sottovoce.core.channel.shapes import is_clamped
+from sottovoce.core.domain import Box
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
@@ -20,7 +21,7 @@ from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import codes_of, require
 from sottovoce.testing.idealised import check_drawn_ball
-from sottovoce.testing.mean import CLAMPED, HELD, OFF, is_clamped
+from sottovoce.testing.mean import CLAMPED, HELD, OFF
 from sottovoce.testing.sparse import check_drawn_sparse, check_small_sparse
 from sottovoce.testing.statistics import check_mean, reports_for_mean
 
@@ -43,7 +44,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 def check_small(mechanism: Mechanism) -> None:
     """Over the enumerated law each coordinate is chosen equally often, and its reading has the mean of the answer and
     the moments of the closed form."""
-    if isinstance(mechanism.domain, Sparse):
+    if slots_of(mechanism.channel) is not None:
         check_small_sparse(mechanism)
         return
     channel, known = mechanism.channel, need(mechanism.channel, Coordinates)
@@ -68,7 +69,7 @@ def check_small(mechanism: Mechanism) -> None:
                 (first[coordinate] / share, second[coordinate] / share) == expected, "The moments differ from the law."
             )
             point = (number - Fraction(grid.low)) / grid.step
-            require(clamped(channel) or expected[0] == point, f"The mean of coordinate {coordinate} is biased.")
+            require(is_clamped(channel) or expected[0] == point, f"The mean of coordinate {coordinate} is biased.")
             predicted = mechanism.variance([float(each) for each in code], 1, target="sample")[coordinate]
             exact = float(grid.step**2 * (expected[1] - expected[0] ** 2) / share)
             require(abs(predicted - exact) <= 1e-9 * exact, "The predicted variance differs from the law.")
@@ -79,7 +80,7 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     if not mechanism.channel.exact:
         check_drawn_ball(mechanism, seed, reports)
         return
-    if isinstance(mechanism.domain, Sparse):
+    if slots_of(mechanism.channel) is not None:
         check_drawn_sparse(mechanism, seed, reports)
         return
     channel, reads = mechanism.channel, _readings(mechanism.channel)
@@ -87,7 +88,7 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     grid = known.roundings[0]
     for point in (0, grid.steps // 2, grid.steps):
         bias = abs(known.part_moments(point)[0] - point)
-        require(bias <= (CLAMPED * grid.steps if clamped(channel) else 0), f"A coordinate is biased at {point}.")
+        require(bias <= (CLAMPED * grid.steps if is_clamped(channel) else 0), f"A coordinate is biased at {point}.")
     place = int(HELD * (grid.steps << PLACES))
     first, second = _moments(channel, grid.number(place))
     variance, reach = float(second - first**2), float(max(reads) - min(reads))
@@ -125,8 +126,3 @@ def _readings(channel: Channel) -> list[Fraction]:
     scales = known.part_scales()
     require(scales is not None, "The reports of a coordinate are not read as numbers.")
     return list(readings(scales or (), known.part_outputs))
-
-
-def clamped(channel: Channel) -> bool:
-    """Whether the noise of a coordinate is clamped far out."""
-    return is_clamped(channel.inner if isinstance(channel, SampledCoordinates) else channel)

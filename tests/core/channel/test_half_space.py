@@ -22,6 +22,7 @@ from sottovoce.core.channel.vector.half_space import TRIES, half_vectors, surplu
 from sottovoce.core.coins import SeededCoins, TapeCoins
 from sottovoce.core.errors import MismatchError, ParameterError, PrivacyError, ReportError, SpecError
 from sottovoce.core.exact import law_of, worst_ratio
+from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.parts import CountParts
@@ -341,7 +342,7 @@ def test_batches_equal_the_scalar_sampler(dimensions: int, bits: int, seed: int)
     mechanism = Mechanism(
         *("test", VectorMean(sv.Box(-1, 1, dimensions)), HalfSpace(grids(dimensions), UNIT // 8 * 7), Decimal(20)),
         statistic=CountParts(),
-        guarantee="idealised",
+        guarantee=IDEALISED,
     )
     channel, count = half_space(mechanism), 4000 if dimensions == 2 else 50
     codes, stream = some_positions(channel, count, seed), WordStream.seeded(mechanism.words, seed)
@@ -389,7 +390,7 @@ def test_signs_that_are_always_tied_read_the_overflow(dimensions: int) -> None:
         HalfSpace((Rounding(0, 1, 1),) * dimensions, UNIT // 2),
         Decimal(20),
         CountParts(),
-        guarantee="idealised",
+        guarantee=IDEALISED,
     )
     channel, blocks = half_space(mechanism), dimensions // 64
     rows = 2 * TRIES + 6

@@ -8,6 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.mechanisms.mean.gaussian import build as gaussian
 from sottovoce.privacy.accounting.sequences import fresh_loss
 from sottovoce.privacy.accounting.study import StudyAccount
 
@@ -103,3 +104,12 @@ def test_explain_of_a_manifest_and_a_person(tmp_path, capsys):
     assert found["questions"]["smoker"]["guess"] == pytest.approx(0.7310586, abs=1e-6)
     for more in (["--belief", "1"], ["--question", "age", "--belief", "1"], ["--question", "rank", "--belief", "a"]):
         assert main([*line, *more]) == 2
+
+
+def test_a_delta_is_part_of_the_account_and_shuffling_is_not_claimed_for_it():
+    noisy = gaussian(sv.Interval(0, 1), epsilon=1, delta="0.001")
+    study = the_manifest(unit="event", lifetime=9)
+    manifest = Manifest(study.facts, study.questions[:1], sv.Round((sv.Arm("smoker", noisy),)))
+    account = StudyAccount.of(manifest, waves=3, participants=10**6)
+    assert str(account.total) == "epsilon 3 with delta 0.003" and account.amplified is None
+    assert StudyAccount.of(study, participants=10**6).amplified is not None

@@ -12,7 +12,7 @@ from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.server import make_server
 from sottovoce.service.shuffler.mixer import Mixer
 from sottovoce.service.shuffler.relay import Relay
-from sottovoce.service.shuffler.sealing import new_key as drawn_key
+from sottovoce.service.shuffler.unsealing import new_key as drawn_key
 
 
 def shuffle(

@@ -15,6 +15,7 @@ from sottovoce.core.channel.base import NO_WORDS, Channel, Words, nested
 from sottovoce.core.errors import ParameterError
 
 if TYPE_CHECKING:
+    from sottovoce.core.channel.compose.maps import NumberedMap
     from sottovoce.core.channel.numeric.rounding import Rounding
     from sottovoce.core.channel.vector.place import Slots
     from sottovoce.core.work import Effort
@@ -44,6 +45,11 @@ class Contrast(NamedTuple):
     def slope(self) -> Fraction:
         """Mean of the +1, 0, -1 score of a report for its own code."""
         return 2 * self.plus_own - self.hit_own
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are: a report hits exactly one."""
+        return 1 + int((1 - self.hit_own) / self.hit_other)
 
 
 class Scale(NamedTuple):
@@ -145,6 +151,10 @@ class Supporting(Facet):
 
     def pair(self) -> tuple[Fraction, Fraction] | None:
         """How often a report supports two given codes at once: one of them its own; neither of them."""
+        return None
+
+    def support_sizes(self) -> tuple[int, int] | None:
+        """The fewest and the most codes that one report supports, where that is known."""
         return None
 
 
@@ -288,6 +298,11 @@ class Pooled(Facet):
 
     lacking = "have no numbered public functions"
     __slots__ = ()
+
+    @property
+    @abstractmethod
+    def pool(self) -> NumberedMap:
+        """The functions."""
 
     @property
     @abstractmethod

@@ -106,13 +106,13 @@ def mechanism_text(mechanism: Mechanism) -> str:
 def mechanism_html(mechanism: Mechanism) -> str:
     """A mechanism as a notebook shows it."""
     own, factor = mechanism, f"a factor {math.exp(mechanism.epsilon):.4g}"
-    but = "" if own.guarantee == "pure" else f" ({own.guarantee})"
+    but = f" ({own.guarantee.remark})" if own.guarantee.remark else ""
     facts = [
         ("question", own.question.kind),
         ("answers", domain_text(own.domain)),
         ("epsilon", f"{own.epsilon:.6g} ({decimal_text(own.claimed)} claimed)"),
         ("one report", f"changes the odds between two answers by at most {factor}{but}"),
-        ("guarantee", own.guarantee),
+        ("guarantee", str(own.guarantee)),
         (
             "message",
             f"{plural(codec.ID_BYTES, 'byte', ',')} of id, {plural(codec.payload_bytes(own.channel), 'byte', ',')}",

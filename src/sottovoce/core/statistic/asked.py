@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.maps import AskedMap
-from sottovoce.core.channel.compose.public import Public
-from sottovoce.core.channel.facets import Rates
-from sottovoce.core.channel.finite.bits import Bits
+from sottovoce.core.channel.facets import Rates, facet
+from sottovoce.core.channel.shapes import Asking
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -43,8 +42,7 @@ class CountAsked(Statistic):
 
 def asked_bits(channel: Channel) -> tuple[AskedMap, Rates]:
     """The public choice of codes, and the rates of the bits for those that are asked about."""
-    if isinstance(channel, Public) and isinstance(channel.map, AskedMap) and isinstance(channel.inner, Bits):
-        inner, rates = channel.inner, channel.inner.rates()
-        if inner.encoding == "optional" and not inner.rates_vary and rates is not None:
-            return channel.map, rates
-    raise SpecError("Asked codes are counted where public words choose them and each of them has a bit.")
+    asking = facet(channel, Asking)
+    if asking is None:
+        raise SpecError("Asked codes are counted where public words choose them and each of them has a bit.")
+    return asking.asked

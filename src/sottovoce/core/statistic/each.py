@@ -8,8 +8,8 @@ from itertools import accumulate, pairwise
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
-from sottovoce.core.channel.compose.each import Each
-from sottovoce.core.channel.facets import outputs_of
+from sottovoce.core.channel.facets import facet, need, outputs_of
+from sottovoce.core.channel.shapes import Bundled
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -23,7 +23,7 @@ def statistic_of(part: Channel) -> Statistic:
 
 def starts(channel: Channel) -> list[int]:
     """The first cell of each part, and the number of all."""
-    parts = channel.channels if isinstance(channel, Each) else ()
+    parts = channel.parts if facet(channel, Bundled) is not None else ()
     return list(accumulate((statistic_of(part).cells(part) for part in parts), initial=0))
 
 
@@ -35,19 +35,19 @@ class CountEach(Statistic):
     kernel: ClassVar[str] = "fast.counting:each"
 
     def check(self, channel: Channel) -> None:
-        if not isinstance(channel, Each):
+        if facet(channel, Bundled) is None:
             raise SpecError("Counting parts apart needs channels side by side.")
-        for part in channel.channels:
+        for part in channel.parts:
             statistic_of(part).check(part)
 
     def cells(self, channel: Channel) -> int:
         return starts(channel)[-1]
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
-        if isinstance(channel, Each):
-            for part, own, start in zip(channel.channels, channel.split(report), starts(channel), strict=False):
-                for cell, amount in statistic_of(part).add(part, own):
-                    yield start + cell, amount
+        reports = need(channel, Bundled).bundle.split(report)
+        for part, own, start in zip(channel.parts, reports, starts(channel), strict=False):
+            for cell, amount in statistic_of(part).add(part, own):
+                yield start + cell, amount
 
     def limits(self, channel: Channel) -> Limits:
         """Every part keeps the limits of its own statistic."""

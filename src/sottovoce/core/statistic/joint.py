@@ -8,8 +8,8 @@ from math import prod
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
-from sottovoce.core.channel.compose.each import Each
-from sottovoce.core.channel.facets import outputs_of
+from sottovoce.core.channel.facets import need, outputs_of
+from sottovoce.core.channel.shapes import Bundled, each_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -24,17 +24,16 @@ class CountJoint(Statistic):
     kernel: ClassVar[str] = "fast.counting:joint"
 
     def check(self, channel: Channel) -> None:
-        if not isinstance(channel, Each) or not 0 < self.cells(channel) <= MAX_JOINT:
+        if each_of(channel) is None or not 0 < self.cells(channel) <= MAX_JOINT:
             raise SpecError("Joint cells need channels side by side with at most 2**20 combinations of outputs.")
 
     def cells(self, channel: Channel) -> int:
-        return prod(outputs_of(part) or 0 for part in channel.channels) if isinstance(channel, Each) else 0
+        return prod(outputs_of(part) or 0 for part in channel.parts) if each_of(channel) is not None else 0
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
         place = 0
-        if isinstance(channel, Each):
-            for part, own in zip(channel.channels, channel.split(report), strict=True):
-                place = place * (outputs_of(part) or 0) + own
+        for part, own in zip(channel.parts, need(channel, Bundled).bundle.split(report), strict=True):
+            place = place * (outputs_of(part) or 0) + own
         yield place, 1
 
     def limits(self, channel: Channel) -> Limits:

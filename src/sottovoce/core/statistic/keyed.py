@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.keyed import Keyed
-from sottovoce.core.channel.finite.subset import Subset
+from sottovoce.core.channel.shapes import keyed_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -37,10 +37,12 @@ class CountKeyed(Statistic):
     def limits(self, channel: Channel) -> Limits:
         """A report supports a group at most once, and a subset of groups has a known size."""
         keyed = _keyed(channel)
-        return Limits(total=keyed.key.w if isinstance(keyed.key, Subset) else None, block=keyed.inner_outputs)
+        sizes = keyed.key.support_sizes()
+        return Limits(total=None if sizes is None else sizes[1], block=keyed.inner_outputs)
 
 
 def _keyed(channel: Channel) -> Keyed:
-    if not isinstance(channel, Keyed):
+    keyed = keyed_of(channel)
+    if keyed is None:
         raise SpecError("Only the reports of a keyed channel can be counted by group and inner report.")
-    return channel
+    return keyed

@@ -9,8 +9,8 @@ from itertools import pairwise, product
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
-from sottovoce.core.channel.compose.each import Each
-from sottovoce.core.channel.facets import outputs_of, scales_of
+from sottovoce.core.channel.facets import need, outputs_of, scales_of
+from sottovoce.core.channel.shapes import Bundled, each_of
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
@@ -30,7 +30,7 @@ class Moments(Statistic):
     kernel: ClassVar[str] = "fast.counting:moments"
 
     def check(self, channel: Channel) -> None:
-        if not isinstance(channel, Each) or len(channel.channels) != 2 or not all(map(bounds, channel.channels)):
+        if each_of(channel) is None or len(channel.parts) != 2 or not all(map(bounds, channel.parts)):
             raise SpecError("Moments need two channels side by side whose reports are read as numbers.")
 
     def cells(self, channel: Channel) -> int:
@@ -39,7 +39,7 @@ class Moments(Statistic):
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
         first, second = _starts(channel)
-        y, z = channel.split(report)  # type: ignore[attr-defined]
+        y, z = need(channel, Bundled).bundle.split(report)
         row, column = bisect_right(first, y) - 1, bisect_right(second, z) - 1
         y, z = y - first[row], z - second[column]
         start = len(POWERS) * (row * (len(second) - 1) + column)
@@ -85,5 +85,5 @@ def bounds(part: Channel) -> tuple[int, ...] | None:
 
 
 def _starts(channel: Channel) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    first, second = (bounds(part) for part in channel.channels)  # type: ignore[attr-defined]
+    first, second = (bounds(part) for part in channel.parts)
     return first or (), second or ()

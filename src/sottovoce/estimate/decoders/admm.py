@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
-from sottovoce.estimate.distribution.tree import Tree
+from sottovoce.estimate.distribution.readings.tree import Tree
 from sottovoce.estimate.evidence import Evidence, Offer
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,7 @@ class AdmmDecoder(Decoder):
     tolerance: float = 1e-10
     steps: int = 5000
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         if not isinstance(evidence, HierarchyEvidence):
             raise TypeError("Levels are those of evidence about a hierarchy.")
         branches = evidence.branches

@@ -18,6 +18,6 @@ class BallDecoder(Decoder):
     name: ClassVar[str] = "ball"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.BALL})
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         means, (_, radius) = evidence.values(), evidence.limits
         return Decoded(means * min(1.0, radius / max(float(np.linalg.norm(means)), 1e-300)))

@@ -33,5 +33,5 @@ class BaseCutDecoder(Decoder):
     name: ClassVar[str] = "base-cut"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.NULL_ERRORS})
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         return Decoded(base_cut(evidence.values(), evidence.null_errors()))

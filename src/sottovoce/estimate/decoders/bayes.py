@@ -36,7 +36,7 @@ class BayesDecoder(Decoder):
         if not isinstance(self.fast, bool):
             raise reject("fast", "bayes", "true or false", self.fast)
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         source = evidence.distribution
         if source is None:
             raise ParameterError("The decoder bayes is for distributions.")

@@ -41,7 +41,7 @@ class EmDecoder(Decoder):
             raise reject("stop", "a likelihood decoder", "a number above 0, and is not for a tolerance", stop)
         check_integer("max_iterations", "a likelihood decoder", self.max_iterations, 0, 1 << 40)
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         mixture, most = evidence.likelihood(), self.max_iterations
         stop = evidence.early_stop if self.stop is None else self.stop
         if self.tolerance is None and stop is not None:

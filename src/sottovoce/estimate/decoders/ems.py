@@ -27,7 +27,7 @@ class EmsDecoder(Decoder):
             raise reject("stop", "ems", "a number above 0", given)
         check_integer("max_iterations", "ems", self.max_iterations, 1, 1 << 40)
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         source = evidence.distribution
         circular = source is not None and source.circular
         return Decoded(

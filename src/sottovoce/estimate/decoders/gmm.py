@@ -59,7 +59,7 @@ class GmmDecoder(Decoder):
             raise reject("stop", self.name, "a number above 0", self.stop)
         check_integer("max_iterations", self.name, self.max_iterations, 1, 1 << 40)
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         source = evidence.distribution
         if source is None or source.circular:
             raise ParameterError("A mixture of Gaussians is fitted to a distribution of numbers or ordered categories.")

@@ -14,6 +14,7 @@ from scipy.special import ndtr
 
 from sottovoce.core.late import missing
 from sottovoce.core.params import reject
+from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.evidence import Evidence, Floats, Ints, Offer
 from sottovoce.estimate.shares.design import RowCounts
@@ -35,6 +36,7 @@ class LassoFit(Fit):
     """What was found.
 
     Attributes:
+        tried: how many candidates there were.
         discoveries: places of the candidates whose share is above zero, in the order of the candidates.
         false_discovery: the stated level: at most this share of the discoveries is expected to be false.
         unexplained: the share of answers that are no candidates, or where reports were held back, none of the
@@ -43,14 +45,19 @@ class LassoFit(Fit):
             candidates were tested.
     """
 
+    tried: int
     discoveries: tuple[int, ...]
     false_discovery: float
     unexplained: float
     unexplained_error: float
     held_back: bool
 
+    @property
+    def selection(self) -> Selection:
+        return Selection("lasso", self.tried, self.false_discovery)
+
     def sentences(self) -> tuple[str, ...]:
-        """The same in words."""
+        """Discoveries and unexplained answers in words."""
         how = "reports that did not choose them" if self.held_back else "a fit of all candidates"
         others = "none of these" if self.held_back else "no candidates"
         low, high = (min(1.0, max(0.0, self.unexplained + side * 1.96 * self.unexplained_error)) for side in (-1, 1))
@@ -82,7 +89,7 @@ class LassoDecoder(Decoder):
         if isinstance(given, bool) or not isinstance(given, (int, float)) or not LEAST <= given < 1:
             raise reject("false_discovery", "lasso", f"a number in [{LEAST:g}, 1)", given)
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         if not isinstance(evidence, RowsEvidence):
             raise TypeError("Only the rows of sketches and cohorts have a design.")
         values = np.zeros(len(evidence.codes))
@@ -95,7 +102,7 @@ class LassoDecoder(Decoder):
             values[places[found]] = non_negative(tested.rows, tested.codes[found], tested.n)
         chosen = np.flatnonzero(values)
         about = tested if whole else tested.restricted(evidence.codes[chosen], ())
-        return Decoded(values, self._fit(about, chosen, len(places), not whole))
+        return Decoded(values, self._fit(about, chosen, (len(values), len(places)), not whole))
 
     def _held_back(self, evidence: RowsEvidence) -> tuple[RowsEvidence, Chosen]:
         """The odd rows as evidence about the candidates that the even rows select, and the places of these."""
@@ -108,15 +115,16 @@ class LassoDecoder(Decoder):
         counted = replace(evidence.counted, codes=evidence.codes[chosen], names=tuple(map(int, chosen)))
         return RowsEvidence(odd, int(odd.totals.sum()), counted), chosen
 
-    def _fit(self, about: RowsEvidence, found: Chosen, tested: int, held_back: bool) -> LassoFit:
+    def _fit(self, about: RowsEvidence, discoveries: Chosen, numbers: tuple[int, int], held_back: bool) -> LassoFit:
         """How much of all answers the candidates are together, or those that were found."""
-        total, error = 0.0, float("nan")
+        (tried, tested), total, error = numbers, 0.0, float("nan")
         if 0 < len(about.codes) <= MAX_TOGETHER:
             total, error = float(about.values().sum()), math.sqrt(max(0.0, float(about.covariance("population").sum())))
         return LassoFit(
             iterations=tested,
             gap=0.0,
-            discoveries=tuple(map(int, found)),
+            tried=tried,
+            discoveries=tuple(map(int, discoveries)),
             false_discovery=self.false_discovery,
             unexplained=1 - total,
             unexplained_error=error,

@@ -16,7 +16,7 @@ class LinearDecoder(Decoder):
     name: ClassVar[str] = "linear"
     moves: ClassVar[bool] = False
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         return Decoded(evidence.values())
 
     def quality(self, evidence: Evidence) -> str:

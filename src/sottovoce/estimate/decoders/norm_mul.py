@@ -29,5 +29,5 @@ class NormMulDecoder(Decoder):
     name: ClassVar[str] = "norm-mul"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.ALL_SHARES})
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         return Decoded(norm_mul(evidence.values()))

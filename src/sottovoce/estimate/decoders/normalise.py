@@ -35,7 +35,7 @@ class NormaliseDecoder(Decoder):
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.ALL_SHARES})
     owns: ClassVar[bool] = True
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         return Decoded(normalise(evidence.values()))
 
     def own(self, evidence: Evidence, target: str) -> Own:

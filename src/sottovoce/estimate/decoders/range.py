@@ -18,5 +18,5 @@ class RangeDecoder(Decoder):
     name: ClassVar[str] = "range"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE})
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         return Decoded(np.clip(evidence.values(), *evidence.limits))

@@ -36,7 +36,7 @@ class SimplexDecoder(Decoder):
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.ALL_SHARES})
     owns: ClassVar[bool] = True
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         return Decoded(simplex(evidence.values()))
 
     def own(self, evidence: Evidence, target: str) -> Own:

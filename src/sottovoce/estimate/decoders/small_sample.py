@@ -44,7 +44,7 @@ class SmallSampleDecoder(Decoder):
         check_integer("runs", "the decoder small-sample", self.runs, 1, 1 << 16)
         check_integer("seed", "the decoder small-sample", self.seed, 0, 1 << 64)
 
-    def decode(self, evidence: Evidence) -> Decoded:
+    def solve(self, evidence: Evidence) -> Decoded:
         tallies = evidence.output_tallies()
         shares, fit = maximise(_mixture(tallies), tolerance=TOLERANCE)
         rng = np.random.default_rng(self.seed)

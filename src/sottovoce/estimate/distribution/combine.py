@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,14 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.distribution.series import SeriesEvidence
-from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Functional, Offer
+from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
-from sottovoce.estimate.same import p_value
 from sottovoce.estimate.shares.mixture import Mixture, Product
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.distribution.outputs import OutputsEvidence
 
 Floats = NDArray[np.float64]
 MOST_BUCKETS = 1 << 11  # whose weights are matrices
@@ -84,9 +85,8 @@ class CombinedDistribution(DistributionEvidence):
     def is_small(self) -> bool:
         return all(part.is_small for part in self.parts)
 
-    def scores_of(self, weights: Floats) -> ReportScores | None:
+    def scores_of(self, rows: Floats) -> ReportScores | None:
         """A report of one part counts n / (its reports) times, so that the mean over all is the sum of the parts'."""
-        rows = np.atleast_2d(weights)
         parts = [part.scores_of(rows @ own) for part, own in zip(self.parts, self.weights, strict=True)]
         known = [one for one in parts if one is not None]
         if len(known) < len(parts):
@@ -95,12 +95,11 @@ class CombinedDistribution(DistributionEvidence):
         rates = np.concatenate([one.n / self.n * one.rates for one in known])
         return ReportScores(numbers, np.concatenate([one.counts for one in known]), rates, self.n)
 
-    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
+    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
         """Cumulants of independent parts add up."""
-        rows = np.atleast_2d(weights)
-        second, third, fourth, sixth = (np.zeros(len(rows)) for _ in range(4))
+        second, third, fourth, sixth = (np.zeros(len(sums)) for _ in range(4))
         for part, own in zip(self.parts, self.weights, strict=True):
-            found = part.moments_of(rows @ own, target)
+            found = ShareSums(part, sums.rows @ own).moments(target)
             if found is None:
                 return None
             more = self.n / part.n
@@ -129,9 +128,10 @@ class CombinedDistribution(DistributionEvidence):
         return Product([part.likelihood() for part in self.parts])
 
 
-def combine(estimates: Sequence[Estimate]) -> Estimate:
+def least_variance(parts: tuple[OutputsEvidence, ...]) -> CombinedDistribution:
     """Shares of buckets of least variance if all buckets are equally common, from all tallies together."""
-    parts = tuple(_checked(one.evidence) for one in estimates)
+    for part in parts:
+        _check_unbiased(part)
     buckets, d = parts[0].buckets, len(parts[0].buckets)
     if any(not np.array_equal(part.buckets.edges, buckets.edges) for part in parts):
         raise ParameterError(
@@ -141,22 +141,16 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
         raise TooLargeError(f"Tallies are combined in {MOST_BUCKETS} buckets at most; these have {d}.")
     precisions = [_precision(part) for part in parts]
     whole = np.linalg.inv(reduce(np.add, precisions))
-    found = CombinedDistribution(buckets, parts, tuple(whole @ own for own in precisions))
-    sources = [source for one in estimates for source in one.sources]
-    simulated = any(one.simulated for one in estimates)
-    return Estimate.of(estimates[0].question, found, sources, simulated=simulated)
+    return CombinedDistribution(buckets, parts, tuple(whole @ own for own in precisions))
 
 
-def _checked(found: object) -> OutputsEvidence:
-    """Evidence whose shares are unbiased wherever answers lie inside a bucket."""
-    if not isinstance(found, OutputsEvidence) or isinstance(found, SeriesEvidence):
-        raise ParameterError("Distributions are combined from reports that are counted one by one, of no series.")
-    if found.buckets.step is None and rounding_of(found.counted.mechanism.channel) is not None:
+def _check_unbiased(part: OutputsEvidence) -> None:
+    """Shares must be unbiased wherever answers lie inside a bucket."""
+    if part.buckets.step is None and rounding_of(part.counted.mechanism.channel) is not None:
         raise ParameterError(
             "Distributions are combined of mechanisms that put answers into buckets first, such as"
             " square-wave-discrete, coded-wave and designed-distribution."
         )
-    return found
 
 
 def _precision(part: OutputsEvidence) -> Floats:
@@ -165,5 +159,5 @@ def _precision(part: OutputsEvidence) -> Floats:
     The sum of the shares is known, so that products in place of covariances give the same weights.
     """
     d = len(part.buckets)
-    products = part.decode.products(np.eye(d), part.transition.forward(np.full(d, 1 / d)))
+    products = part.decode.products(np.eye(d), part.transition.uniform)
     return np.asarray(part.n * np.linalg.inv(products), np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,17 @@ from sottovoce.core.params import check_integer
 from sottovoce.core.question import Distribution, Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.sums import Sums
+from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets, even_buckets
 from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
-from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.of_shares import of_shares
 from sottovoce.estimate.distribution.outputs import ApproximateEvidence, OutputsEvidence
-from sottovoce.estimate.distribution.series import SeriesEvidence, is_projection
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.distribution.readings.projected import is_projection
+from sottovoce.estimate.distribution.readings.transition import LevelsTransition, transition_of
+from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
-from sottovoce.estimate.distribution.transition import LevelsTransition, transition_of
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.shares.base import SharesEvidence
@@ -36,8 +39,9 @@ READS = (CountOutputs, Sums)
 FEWEST = 8  # buckets, however few reports there are
 
 
-def evidence(mechanism: Mechanism, tally: Tally) -> DistributionEvidence:
+def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> DistributionEvidence:
     """The evidence of a tally, in the shape of the channel's law."""
+    refuse(mechanism, candidates)
     if isinstance(mechanism.channel, Histogram):
         return from_sums(mechanism, tally.n, tally.cells)
     return from_cells(mechanism, tally.n, tally.cells)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,6 +15,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Frequency, Question
 from sottovoce.core.statistic.keyed import CountKeyed
+from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.estimate import check_level, check_target
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Offer
 from sottovoce.estimate.fakes import FakeReports
@@ -29,10 +30,10 @@ from sottovoce.estimate.group.contrasts import (
     power_at,
 )
 from sottovoce.estimate.group.law import Blocks, Totals, group_law, group_powers, power_sums, report_corners
+from sottovoce.estimate.group.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
 from sottovoce.estimate.group.views import GroupEvidence, GroupSharesEvidence, GroupSizesEvidence, GroupSumsEvidence
 from sottovoce.estimate.group.within import GroupVariancesEvidence, group_variances
-from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
@@ -258,8 +259,9 @@ class GroupMeansEvidence(GroupEvidence):
         return power_at(wanted / error, level)
 
 
-def evidence(mechanism: Mechanism, tally: Tally) -> GroupMeansEvidence:
+def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> GroupMeansEvidence:
     """The evidence of a tally: unbiased sizes and sums of the groups, and their means."""
+    refuse(mechanism, candidates)
     return from_cells(mechanism, tally.n, tally.cells)
 
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.estimate.estimate import Estimate
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
-from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.prior import Prior, expected_answers
-from sottovoce.estimate.same import p_value
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.mean.evidence import MeanEvidence
 
 Floats = NDArray[np.float64]
+UNLIKE = "Combining means needs at least one mean, and a positive weight for each."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,24 +78,17 @@ class CombinedMeanEvidence(Evidence):
         return p_value(self._means()[:, None], self._variances("population")[:, None])
 
 
-def precision(estimate: Estimate, prior: Prior | None = None) -> float:
+def precision(mechanism: Mechanism, n: int, prior: Prior | None = None) -> float:
     """Participants over the expected variance of one report, noise and spread of answers (even without a prior)."""
-    belief = expected_answers(estimate.question.domain) if prior is None else prior
-    return estimate.n / (estimate.mechanism.average_variance(belief) + belief.variance)
+    belief = expected_answers(mechanism.question.domain) if prior is None else prior
+    return n / (mechanism.average_variance(belief) + belief.variance)
 
 
-def combine(estimates: Sequence[Estimate], weights: Sequence[float] | None = None) -> Estimate:
+def weighted_mean(parts: tuple[MeanEvidence, ...], weights: Sequence[float] | None) -> CombinedMeanEvidence:
     """The weighted sum; weights are scaled to sum to one, and those of least variance by default."""
-    parts = [estimate.evidence for estimate in estimates]
-    means = tuple(part for part in parts if isinstance(part, MeanEvidence))
-    scaled = np.asarray(list(map(precision, estimates)) if weights is None else weights, float)
-    if not means or len(means) != len(parts) or scaled.shape != (len(parts),) or not (scaled > 0).all():
-        raise ParameterError("Combining means needs at least one mean, and a positive weight for each.")
-    return together(CombinedMeanEvidence(means, scaled / scaled.sum()), estimates)
-
-
-def together(found: CombinedMeanEvidence, estimates: Sequence[Estimate]) -> Estimate:
-    """The estimate from means that were estimated one by one."""
-    simulated = any(estimate.simulated for estimate in estimates)
-    sources = [source for estimate in estimates for source in estimate.sources]
-    return Estimate.of(estimates[0].question, found, sources, simulated=simulated)
+    if weights is None:
+        weights = [precision(one.counted.mechanism, one.n) for one in parts if one.counted is not None]
+    scaled = np.asarray(weights, float)
+    if scaled.shape != (len(parts),) or not (scaled > 0).all():
+        raise ParameterError(UNLIKE)
+    return CombinedMeanEvidence(parts, scaled / scaled.sum())

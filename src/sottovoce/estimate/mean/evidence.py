@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,10 +16,12 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Evidence
 from sottovoce.estimate.mean.betting import Sides, sides
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
+from sottovoce.estimate.mean.combine import UNLIKE, CombinedMeanEvidence, weighted_mean
 from sottovoce.estimate.mean.moments import (
     Profile,
     average_variance,
@@ -99,6 +102,12 @@ class MeanEvidence(Evidence):
     def contributions(self) -> Contributions:
         return Contributions(*(np.array([end]) for end in (self.readings.low, self.readings.high, float(self.n))))
 
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> CombinedMeanEvidence:
+        means = tuple(one for one in (self, *others) if isinstance(one, MeanEvidence))
+        if len(means) <= len(others):
+            raise ParameterError(UNLIKE)
+        return weighted_mean(means, weights)
+
     # --- variances ---------------------------------------------------------------------------------
     @property
     def spread(self) -> float:
@@ -167,8 +176,9 @@ class MeanEvidence(Evidence):
         )
 
 
-def evidence(mechanism: Mechanism, tally: Tally) -> MeanEvidence:
+def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> MeanEvidence:
     """The evidence of a tally about the mean answer, in the domain's own numbers."""
+    refuse(mechanism, candidates)
     return from_cells(mechanism, tally.n, tally.cells)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.estimate.combine import together
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.mean.bounds import hoeffding
-from sottovoce.estimate.mean.combine import CombinedMeanEvidence, together
+from sottovoce.estimate.mean.combine import CombinedMeanEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
 
 Floats = NDArray[np.float64]

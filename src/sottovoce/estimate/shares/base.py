@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.evidence import (
     MOST_EXCESS,
     Bounds,
-    Contributions,
     Counted,
     Evidence,
     Ints,
@@ -25,7 +24,7 @@ from sottovoce.estimate.evidence import (
     OutputTally,
     deviate,
 )
-from sottovoce.estimate.reading import CodeReading, Curve
+from sottovoce.estimate.reading import Curve
 from sottovoce.estimate.shares.laws import PAIRWISE, output_law
 from sottovoce.estimate.shares.likelihood import mixture
 from sottovoce.estimate.shares.mixture import Mixture
@@ -36,6 +35,15 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 MAX_LAW = 1024  # codes whose law is written down as a table
 MAX_COVARIANCE = 4096  # codes
+
+
+class SupportCounts(NamedTuple):
+    """Of n reports so many support each code: with rate `own` those of its holders, with rate `other` all the rest."""
+
+    counts: Ints
+    n: int
+    own: float
+    other: float
 
 
 class SharesEvidence(Evidence):
@@ -52,6 +60,7 @@ class SharesEvidence(Evidence):
     origin: ClassVar[str]  # what shares without all kinds of intervals come from
     picks: ClassVar[bool] = True  # whether shares can be read for a list of candidates
     counted: Counted | None
+    supports: SupportCounts | None = None  # where shares are counts of supports with the same two rates for all codes
     __slots__ = ()
 
     def exact(self, level: float, target: str) -> Bounds:
@@ -137,7 +146,13 @@ class SharesEvidence(Evidence):
         return [OutputTally(output_law(self.counted.mechanism.channel), self.counted.cells)]
 
     def with_reports(self, reports: Any) -> Self:
+        """The same shares, with the reports themselves: their likelihood may need them."""
         return replace(self, counted=replace(self.counted, reports=reports))  # type: ignore[type-var]
+
+    def restricted(self, codes: Ints, labels: Sequence[object]) -> SharesEvidence:
+        raise ParameterError(
+            "Candidates are supported for shares that can be read one by one, not for a general table."
+        )
 
     def _among(self, codes: Ints, labels: Sequence[object]) -> Counted | None:
         """The same tally, for some codes."""
@@ -221,51 +236,6 @@ class SharesEvidence(Evidence):
             f" {self._cause(level)}, and it may miss {excess.max():,.1f} times as often as promised."
             f"{self._better}"
         )
-
-
-class ReadSharesEvidence(SharesEvidence):
-    """Shares that are means of one number of each report for each code: bits, bins or signs (`CodeReading`)."""
-
-    n: int
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def reading(self) -> CodeReading:
-        """How the number of a report is read as a score."""
-
-    @property
-    @abstractmethod
-    def means(self) -> Floats:
-        """The mean of the number of each code."""
-
-    @property
-    def reports(self) -> Any:
-        """How many reports each mean is over: a number, or one for each code."""
-        return float(self.n)
-
-    def drawn(self, target: str) -> Any:
-        """The part of the spread between holders and others that counts for a target."""
-        return 1.0 if target == "population" else 0.0
-
-    def values(self) -> Floats:
-        return self.reading.values(self.means)
-
-    def curve(self, target: str) -> Curve:
-        return self.reading.curve(self.drawn(target)).over(self.reports)
-
-    def variances(self, target: str) -> Floats:
-        # Where holders always support a code the variance at a share of one is zero; rounding must not make it less.
-        return np.asarray(np.maximum(self.curve(target).at(np.clip(self.values(), 0, 1)), 0.0))
-
-    def null_errors(self) -> Floats:
-        return np.asarray(np.sqrt(np.broadcast_to(self.curve("population").free, self.means.shape)))
-
-    def contributions(self) -> Contributions | None:
-        return self.reading.of_each(np.broadcast_to(self.reports, self.means.shape))
-
-    def reach_of(self, weights: Floats) -> float:
-        return self.reading.reach(weights)
 
 
 def score_bounds(values: Floats, curve: Curve, level: float) -> Bounds:

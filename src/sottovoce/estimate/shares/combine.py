@@ -11,16 +11,14 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.question import Question
-from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Counted, Offer, OutputTally, deviate, weighted_without_fakes
+from sottovoce.estimate.evidence import Bounds, Counted, Evidence, Offer, OutputTally, deviate, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
+from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.reading import Curve
-from sottovoce.estimate.same import p_value
 from sottovoce.estimate.shares.base import SharesEvidence, score_bounds
 from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
 from sottovoce.estimate.shares.intervals.misses import SHARES
 from sottovoce.estimate.shares.mixture import Mixture, Product
-from sottovoce.estimate.shares.supports import SupportsEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -107,7 +105,7 @@ class CombinedSharesEvidence(SharesEvidence):
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> CombinedSharesEvidence:
         parts = tuple(part.restricted(codes, labels) for part in self.parts)
-        return replace(self, parts=parts, weights=self.weights[:, codes])  # type: ignore[arg-type]
+        return replace(self, parts=parts, weights=self.weights[:, codes])
 
     def reach_of(self, weights: Floats) -> float:
         """Such that reach**2 / n is the sum of the squared ranges of the parts, over their reports."""
@@ -124,7 +122,7 @@ class CombinedSharesEvidence(SharesEvidence):
 
     # --- intervals ---------------------------------------------------------------------------------
     def _totals(self, law: SumLaw) -> Ints:
-        counts = [part.counts for part in self.parts if isinstance(part, SupportsEvidence)]
+        counts = [part.supports.counts for part in self.parts if part.supports is not None]
         return np.asarray(sum(int(a) * count for a, count in zip(law.multiples, counts, strict=True)))
 
     def exact(self, level: float, target: str) -> Bounds:
@@ -182,35 +180,30 @@ class CombinedSharesEvidence(SharesEvidence):
         return np.asarray(np.any(each, axis=0))
 
 
-def combine(estimates: Sequence[Estimate], weights: Sequence[float] | None = None) -> Estimate:
-    """Shares of several tallies together: one weight for each, or by default those of least variance.
+class SharesOfTally(SharesEvidence):
+    """Shares from one tally."""
 
-    The default weights are those of least variance if all values are equally common. They come from the laws and the
-    numbers of reports.
-    """
-    parts = tuple(one.evidence for one in estimates if isinstance(one.evidence, SharesEvidence))
-    if not parts or len(parts) != len(estimates) or any(part.labels != parts[0].labels for part in parts):
-        raise ParameterError("Combining shares needs at least one tally, all about the same values.")
-    size = len(parts[0].labels)
-    if weights is not None:
+    __slots__ = ()
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> CombinedSharesEvidence:
+        """The default weights are those of least variance if all values are equally common. They come from the laws and
+        the numbers of reports."""
+        parts = tuple(one for one in (self, *others) if isinstance(one, SharesEvidence))
+        if len(parts) <= len(others) or any(part.labels != self.labels for part in parts):
+            raise ParameterError("Combining shares needs at least one tally, all about the same values.")
+        if weights is None:
+            return _least_variance(parts, len(self.labels))
         scaled = np.asarray(weights, float)
         if scaled.shape != (len(parts),) or not (scaled > 0).all():
             raise ParameterError("Combining shares needs a positive weight for each tally.")
-        found = CombinedSharesEvidence(parts, np.repeat(scaled[:, None] / scaled.sum(), size, axis=1))
-    else:
-        found = _least_variance(parts, size)
-    simulated = any(one.simulated for one in estimates)
-    sources = [source for one in estimates for source in one.sources]
-    return Estimate.of(estimates[0].question, found, sources, simulated=simulated)
+        return CombinedSharesEvidence(parts, np.repeat(scaled[:, None] / scaled.sum(), len(self.labels), axis=1))
 
 
 def _least_variance(parts: tuple[SharesEvidence, ...], size: int) -> CombinedSharesEvidence:
     """With whole multiples of the counts where these are supports with two rates, so that their law is known."""
-    supports = [part for part in parts if isinstance(part, SupportsEvidence) and np.ndim(part.own) == 0]
+    supports = [part.supports for part in parts if part.supports is not None]
     if len(supports) == len(parts):
-        n, own, other = (
-            np.array([float(x) for x in each]) for each in zip(*((s.n, s.own, s.other) for s in supports), strict=True)
-        )
+        n, own, other = (np.array([float(x) for x in each]) for each in zip(*(s[1:] for s in supports), strict=True))
         law = SumLaw(n, own, other, multiples(n, own, other, 1 / size))
         weights = law.multiples * n * (own - other) / law.slope
         return CombinedSharesEvidence(parts, np.repeat(weights[:, None], size, axis=1), law)

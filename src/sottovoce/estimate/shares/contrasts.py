@@ -15,11 +15,11 @@ from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.shares.base import ReadSharesEvidence
 from sottovoce.estimate.shares.intervals.binomials import Ints
 from sottovoce.estimate.shares.intervals.misses import normal_score_excess, score_excess
 from sottovoce.estimate.shares.intervals.score_sums import drift_limits, held_limits
 from sottovoce.estimate.shares.laws import cell_supports
+from sottovoce.estimate.shares.read import ReadSharesEvidence
 from sottovoce.estimate.shares.walsh import hadamard_counts
 
 Floats = NDArray[np.float64]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Contrast
 from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.channel.shapes import contrast_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
@@ -21,12 +21,13 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.candidates import candidate_codes
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.on_demand import TallyOnDemand
 from sottovoce.estimate.shares import asked, contrasts, matrix, rows, sums, supports
 from sottovoce.estimate.shares.base import SharesEvidence
-from sottovoce.estimate.shares.candidates import from_reports
-from sottovoce.fast.batch import Reports
+from sottovoce.estimate.shares.candidates import about_codes
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -40,31 +41,27 @@ def home(mechanism: Mechanism) -> ModuleType:
     Sums of bins, bits about some codes, supports with two rates, contrasts within groups, rows of public functions
     whose values collide, or a table of outputs.
     """
-    statistic, rates = mechanism.statistic, rates_of(mechanism.channel)
+    statistic, channel = mechanism.statistic, mechanism.channel
     if isinstance(statistic, (Sums, CountAsked)):
         return sums if isinstance(statistic, Sums) else asked
-    if rates is None:
+    if rates_of(channel) is None:
         return rows if isinstance(statistic, (CountSeeds, CountCohorts)) else matrix
-    return contrasts if isinstance(rates, Contrast) else supports
+    return supports if contrast_of(channel) is None else contrasts
 
 
-def evidence(mechanism: Mechanism, tally: Tally) -> SharesEvidence:
-    """The evidence of a tally, in the shape of the channel's law."""
-    return from_cells(mechanism, tally.n, tally.cells)
-
-
-def evidence_about(mechanism: Mechanism, data: Tally | Reports, codes: Ints, names: Sequence[object]) -> SharesEvidence:
-    """The evidence about some codes only; of hashed reports also from the reports, which need no tally of all codes."""
-    if isinstance(data, Reports):
-        return from_reports(mechanism, data, codes, names)
-    if home(mechanism) is supports:
-        return supports.from_cells(Counted(mechanism, data.n, data.cells, None, codes, names))
-    every = evidence(mechanism, data)
-    if not every.picks:
-        raise ParameterError(
-            "Candidates are supported for shares that can be read one by one, not for a general table."
-        )
-    return every.restricted(codes, names)  # type: ignore[return-value]
+def evidence(
+    mechanism: Mechanism, tally: Tally | TallyOnDemand, candidates: Iterable[object] | None = None
+) -> SharesEvidence:
+    """The evidence of a tally, in the shape of the channel's law; about candidates without work for other codes."""
+    wanted = None if candidates is None else candidate_codes(mechanism, candidates)
+    if wanted is not None and home(mechanism) is supports:
+        counted = about_codes(mechanism, tally, wanted)
+        if counted is not None:
+            return counted
+    shares = from_cells(mechanism, tally.n, tally.cells)
+    if isinstance(tally, TallyOnDemand):
+        shares = shares.with_reports(tally.reports)
+    return shares if wanted is None else shares.restricted(*wanted)
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:

@@ -13,14 +13,15 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Ints
 from sottovoce.estimate.reading import MatrixReading
-from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
+from sottovoce.estimate.shares.base import moved_inside
+from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.laws import left_inverse, output_law
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixEvidence(SharesEvidence):
+class MatrixEvidence(SharesOfTally):
     """Cells of a finite channel without supports; `inverse` maps output shares to unbiased code shares."""
 
     cells: Ints

@@ -22,6 +22,7 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Counted, Offer, deviate
 from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
+from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.design import RowCounts, rows_of
 
 Floats = NDArray[np.float64]
@@ -32,7 +33,7 @@ MAX_EXACT = 1 << 24  # positions of all codes in all rows, for an exact second m
 
 
 @dataclass(frozen=True, eq=False)
-class RowsEvidence(SharesEvidence):
+class RowsEvidence(SharesOfTally):
     """The rows of a tally, and the codes that are estimated: all of a closed domain, or candidates."""
 
     rows: RowCounts

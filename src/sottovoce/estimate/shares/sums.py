@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
-from sottovoce.core.channel.facets import Summed, need
+from sottovoce.core.channel.facets import need
+from sottovoce.core.channel.shapes import Binwise
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Ints
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.shares.base import ReadSharesEvidence, score_bounds
+from sottovoce.estimate.shares.base import score_bounds
+from sottovoce.estimate.shares.read import ReadSharesEvidence
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
@@ -35,7 +37,8 @@ class BinReading(CodeReading):
 @lru_cache(maxsize=8)
 def bins(channel: Channel) -> BinReading:
     """How the sums of a noisy histogram are read."""
-    part: Channel = channel.part  # type: ignore[attr-defined]
+    histogram = need(channel, Binwise).histogram
+    part = histogram.part
     laws = [law_row(part, code) for code in (0, part.inputs - 1)]
     outputs = np.arange(len(laws[0]))
     start, end = (float(law @ outputs) for law in laws)
@@ -45,7 +48,7 @@ def bins(channel: Channel) -> BinReading:
     most = exponents.max(axis=1, keepdims=True)
     powers = np.exp(exponents - most)
     tilted = np.stack([np.log(powers @ law) + most[:, 0] for law in laws])
-    largest = float(max(need(channel, Summed).sums))
+    largest = float(max(histogram.sums))
     return BinReading(start, end - start, off, on, most=largest, tilts=tilts, tilted=tilted)
 
 

@@ -21,12 +21,13 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.shares.base import ReadSharesEvidence
+from sottovoce.estimate.shares.base import SupportCounts
 from sottovoce.estimate.shares.intervals.binomials import Ints, exact_held
 from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess, wilson_excess
 from sottovoce.estimate.shares.laws import cell_supports
 from sottovoce.estimate.shares.pool import function_supports
 from sottovoce.estimate.shares.projective import hyperplane_counts
+from sottovoce.estimate.shares.read import ReadSharesEvidence
 from sottovoce.estimate.shares.walsh import hadamard_counts
 
 Floats = NDArray[np.float64]
@@ -83,6 +84,10 @@ class SupportsEvidence(BitsEvidence):
     other: Any
     counted: Counted | None = None
 
+    @property
+    def supports(self) -> SupportCounts | None:  # type: ignore[override]
+        return SupportCounts(self.counts, self.n, self.own, self.other) if np.ndim(self.own) == 0 else None
+
     def exact(self, level: float, target: str) -> Bounds:
         if target == "population":
             return self._bounds(clopper_pearson(self.counts, self.n, level))
@@ -132,15 +137,14 @@ def most_missed(method: str, n: int, own: float, other: float, level: float) -> 
 
 
 def from_cells(counted: Counted) -> SupportsEvidence:
-    """The evidence of a tally that counts supports, outputs or reports by public function."""
-    mechanism, codes = counted.mechanism, counted.codes
-    if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):  # without work for other codes than these
-        counts = function_supports(mechanism, counted.cells, codes)
-        return SupportsEvidence(counts, counted.n, *two_rates(mechanism.channel), counted)
-    sets = getattr(mechanism.channel, "sets", None) if isinstance(mechanism.statistic, CountOutputs) else None
-    everyone = replace(counted, codes=None, names=())
-    evidence = SupportsEvidence(_set_counts(sets, counted.cells), counted.n, *two_rates(mechanism.channel), everyone)
-    return evidence if codes is None else evidence.restricted(codes, counted.names)
+    """The evidence of a tally of supports or outputs, or of one by public function: that about some codes as well."""
+    mechanism = counted.mechanism
+    if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
+        counts = function_supports(mechanism, counted.cells, counted.codes)
+    else:
+        by_output = isinstance(mechanism.statistic, CountOutputs)
+        counts = _set_counts(getattr(mechanism.channel, "sets", None) if by_output else None, counted.cells)
+    return SupportsEvidence(counts, counted.n, *two_rates(mechanism.channel), counted)
 
 
 def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:

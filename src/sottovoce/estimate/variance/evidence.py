@@ -19,6 +19,7 @@ from sottovoce.core.question import Mean, Question, Variance
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.moments import POWERS, Moments
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Evidence
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
@@ -36,8 +37,9 @@ Ints = NDArray[np.int64]
 READS = (CountJoint, Moments)
 
 
-def evidence(mechanism: Mechanism, tally: Tally) -> VarianceEvidence:
+def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> VarianceEvidence:
     """The evidence of a tally of both reports of every participant."""
+    refuse(mechanism, candidates)
     return from_both(tally)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +16,7 @@ from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.parts import CountParts
 from sottovoce.core.statistic.sums import Sums
+from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Evidence
 from sottovoce.estimate.vector import ball, coordinates, sparse
@@ -32,8 +34,9 @@ def _home(mechanism: Mechanism) -> ModuleType:
     return ball if isinstance(mechanism.statistic, Sums) else coordinates
 
 
-def evidence(mechanism: Mechanism, tally: Tally) -> VectorEvidence:
+def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> VectorEvidence:
     """The evidence of a tally about the mean vector, in the domain's own numbers."""
+    refuse(mechanism, candidates)
     return from_cells(mechanism, tally.n, tally.cells)
 
 

@@ -33,11 +33,6 @@ def sensitive_codes(owner: str, domain: Domain, answers: Any) -> tuple[int, ...]
     return None if len(codes) == domain.size else tuple(codes)
 
 
-def utility_optimised(codes: tuple[int, ...]) -> str:
-    """The guarantee that protects these codes."""
-    return f"utility_optimised({','.join(map(str, codes))})"
-
-
 def lean(k: int, e: Fraction) -> Fraction:
     """(k - 1 + 1/e) / (k - 1 + e): the square of how far the best probabilities lean towards rare values."""
     return (k - 1 + 1 / e) / (k - 1 + e)

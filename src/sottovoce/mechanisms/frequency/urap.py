@@ -7,11 +7,12 @@ from typing import Any
 from sottovoce.core.arithmetic.rational import ceil_unit, floor_unit, odds, sqrt_down, units
 from sottovoce.core.channel import Bits
 from sottovoce.core.domain import Domain
+from sottovoce.core.guarantee import UtilityOptimised
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.mechanisms.frequency.common import categories, sensitive_codes, utility_optimised
+from sottovoce.mechanisms.frequency.common import categories, sensitive_codes
 
 
 def build(domain: Domain, *, epsilon: Any, sensitive: Any = None) -> Mechanism:
@@ -41,5 +42,5 @@ def build(domain: Domain, *, epsilon: Any, sensitive: Any = None) -> Mechanism:
     shown = floor_unit(share * (1 - 1 / e))
     p = tuple(own if code in hidden else shown for code in range(k))
     q = tuple(other if code in hidden else 0 for code in range(k))
-    guarantee = utility_optimised(codes)
+    guarantee = UtilityOptimised(frozenset(codes))
     return Mechanism("urap", Frequency(domain), Bits(k, p, q), budget, CountSupports(), guarantee=guarantee)

@@ -7,11 +7,12 @@ from typing import Any
 from sottovoce.core.arithmetic.rational import ceil_unit, floor_unit, odds
 from sottovoce.core.channel import Channel, Sparing, Subset
 from sottovoce.core.domain import Domain
+from sottovoce.core.guarantee import UtilityOptimised
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.frequency.common import categories, sensitive_codes, utility_optimised
+from sottovoce.mechanisms.frequency.common import categories, sensitive_codes
 
 
 def build(domain: Domain, *, epsilon: Any, sensitive: Any = None) -> Mechanism:
@@ -33,5 +34,5 @@ def build(domain: Domain, *, epsilon: Any, sensitive: Any = None) -> Mechanism:
         whole: Channel = Subset(k, 1, floor_unit(e / (e + k - 1)))
         return Mechanism("urr", Frequency(domain), whole, budget, CountOutputs())
     channel = Sparing(k, codes, ceil_unit(1 / (e + len(codes) - 1)))
-    guarantee = utility_optimised(codes)
+    guarantee = UtilityOptimised(frozenset(codes))
     return Mechanism("urr", Frequency(domain), channel, budget, CountOutputs(), guarantee=guarantee)

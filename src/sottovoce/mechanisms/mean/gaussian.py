@@ -12,8 +12,9 @@ from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Table, Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.guarantee import Approximate
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_decimal, check_epsilon, check_integer, decimal_text, reject
+from sottovoce.core.params import check_decimal, check_epsilon, check_integer, reject
 from sottovoce.core.question import Mean
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.mean.common import scale
@@ -43,8 +44,7 @@ def build(domain: Domain, *, epsilon: Any, delta: Any, steps: int = STEPS) -> Me
     points = check_integer("steps", "gaussian", steps, 1, 256)
     noise = gaussian_noise(budget, chance, points)
     channel = Then(scale("gaussian", domain, points), Table(shifted(noise, points)))
-    guarantee = f"approximate({decimal_text(chance)})"
-    return Mechanism("gaussian", Mean(domain), channel, budget, CountOutputs(), guarantee=guarantee)
+    return Mechanism("gaussian", Mean(domain), channel, budget, CountOutputs(), guarantee=Approximate(chance))
 
 
 def check_delta(owner: str, value: object) -> Decimal:

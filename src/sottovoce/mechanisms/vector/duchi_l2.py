@@ -7,6 +7,7 @@ from typing import Any
 
 from sottovoce.core.channel import Cap
 from sottovoce.core.domain import Domain
+from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import VectorMean
@@ -29,4 +30,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """
     budget = check_epsilon("duchi-l2", epsilon)
     channel = Cap.of_budget(ball("duchi-l2", domain).dimensions, "sphere", Decimal(0), budget)
-    return Mechanism("duchi-l2", VectorMean(domain), channel, budget, Sums(), guarantee="idealised")
+    return Mechanism("duchi-l2", VectorMean(domain), channel, budget, Sums(), guarantee=IDEALISED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sottovoce.core.domain import Domain
+from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import VectorMean
@@ -29,4 +30,4 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     """
     budget = check_epsilon("priv-unit", epsilon)
     channel = best_cap(ball("priv-unit", domain).dimensions, "sphere", budget)
-    return Mechanism("priv-unit", VectorMean(domain), channel, budget, Sums(), guarantee="idealised")
+    return Mechanism("priv-unit", VectorMean(domain), channel, budget, Sums(), guarantee=IDEALISED)

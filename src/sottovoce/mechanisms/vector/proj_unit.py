@@ -8,6 +8,7 @@ from typing import Any
 from sottovoce.core.channel import Projected
 from sottovoce.core.channel.vector.projected import projections
 from sottovoce.core.domain import Domain
+from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, reject
 from sottovoce.core.question import VectorMean
@@ -43,7 +44,7 @@ def build(domain: Domain, *, epsilon: Any, k: int | None = None) -> Mechanism:
         channel = _of(size, int(k), budget)
     else:
         raise reject("k", "proj-unit", f"one of {', '.join(map(str, sizes))}", k)
-    return Mechanism("proj-unit", VectorMean(domain), channel, budget, Sums(), guarantee="idealised")
+    return Mechanism("proj-unit", VectorMean(domain), channel, budget, Sums(), guarantee=IDEALISED)
 
 
 def _of(size: int, k: int, budget: Decimal) -> Projected:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Channel, Hints, Place, Signs, Then
-from sottovoce.core.channel.facets import dimensions_of
+from sottovoce.core.channel.facets import Summed, dimensions_of, facet
 from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.channel.vector.signs import MAX_SLOTS, score
 from sottovoce.core.domain import Domain, Sparse
@@ -70,7 +70,7 @@ def build(domain: Domain, *, epsilon: Any, oracle: str | None = None) -> Mechani
         least = min(map(square, candidates))
         channel = next(one for one in candidates if square(one) <= SHORTER * least)  # rows come first
     return Mechanism(
-        "sparse", VectorMean(domain), channel, budget, CountOutputs() if isinstance(channel, Then) else Sums()
+        "sparse", VectorMean(domain), channel, budget, CountOutputs() if facet(channel, Summed) is None else Sums()
     )
 
 

@@ -14,7 +14,6 @@ from scipy.special import betainc
 
 from sottovoce.core.channel import Subset
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.privacy.accounting import bounds
@@ -112,7 +111,7 @@ def _local(of: Mechanism | object) -> tuple[float, float | None]:
     """The local epsilon, and how often a yes or no is kept where that is all there is."""
     if not isinstance(of, Mechanism):
         return float(check_epsilon(OWNER, of)), None
-    if Guarantee.read(of.guarantee).kind != "pure" or of.claimed_forever is not None:
+    if not of.guarantee.is_pure or of.claimed_forever is not None:
         raise ParameterError(f"What shuffling gives is known for pure guarantees without a memo, not for {of.name}.")
     channel = of.channel
     if isinstance(channel, Subset) and channel.inputs == 2 and math.isfinite(of.epsilon):

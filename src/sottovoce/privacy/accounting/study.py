@@ -88,13 +88,13 @@ class StudyAccount:
         """This study, by the report that loses most, and all other studies."""
         found = []
         for arm in self.manifest.stage.arms:
-            once, forever = arm.mechanism.claimed, arm.mechanism.claimed_forever
+            once, forever, delta = arm.mechanism.claimed, arm.mechanism.claimed_forever, arm.mechanism.delta or 0
             if forever is not None and self.taken > 1:
                 # Losses of single reports do not add up: they share a memo. Each different answer has one of its own.
                 answers = min(self.values, self.taken)
                 found.append(Entry.of(f"{arm.name}, memo", forever, answers=answers, apart="arm"))
             else:
-                found.append(Entry.of(arm.name, once, answers=self.taken, apart="arm"))
+                found.append(Entry.of(arm.name, once, delta=delta, answers=self.taken, apart="arm"))
         others = [Entry.of(f"another study, {place}", one) for place, one in enumerate(self.also, 1)]
         return Account.of([*found, *others])
 
@@ -108,7 +108,8 @@ class StudyAccount:
         """The loss if delta may be spent, of the arm with the largest budget. Reports from memos are not fresh."""
         if self._memos and self.taken > 1:
             return self.total
-        entries = [Entry.of("this study", self.once, answers=self.taken)]
+        delta = max(arm.mechanism.delta or Decimal(0) for arm in self.manifest.stage.arms)
+        entries = [Entry.of("this study", self.once, delta=delta, answers=self.taken)]
         entries += [Entry.of(f"another study, {place}", one) for place, one in enumerate(self.also, 1)]
         return min(Account.of(entries).total(Decimal(repr(self.delta))), self.total, key=lambda one: one.epsilon)
 
@@ -132,12 +133,12 @@ class StudyAccount:
 
     @property
     def amplified(self) -> Amplified | None:
-        """Behind a shuffler, among those who send the rarest report.
+        """Behind a shuffler, among those who send the rarest report; known for pure guarantees.
 
         The collector sees which report it is, and coins decide how many of the crowd send it: with a probability of
         delta / 2 fewer than are counted here, and the other half of delta is that of the bound.
         """
-        if self.crowd is None:
+        if self.crowd is None or not all(arm.mechanism.guarantee.is_pure for arm in self.manifest.stage.arms):
             return None
         weights = [arm.weight for arm in self.manifest.stage.arms]
         if len(weights) == 1:

@@ -14,7 +14,8 @@ from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
-from sottovoce.estimate.mean.combine import combine, precision
+from sottovoce.estimate.combine import pooled
+from sottovoce.estimate.mean.combine import precision
 from sottovoce.estimate.prior import Prior
 from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.shares.personal import CHOSEN
@@ -75,9 +76,10 @@ class PersonalBudgetMean(Protocol):
         arms = self.start().arms
         each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
         estimates = list(each.values())
-        everyone = combine(estimates, [one.n for one in estimates])
+        precisions = [precision(one.mechanism, one.n, self.prior) for one in estimates]
+        everyone = pooled(estimates, [one.n for one in estimates])
         return {
-            "mean": replace(combine(estimates, [precision(one, self.prior) for one in estimates]), assumes=CHOSEN),
+            "mean": replace(pooled(estimates, precisions), assumes=CHOSEN),
             "everyone": everyone,
             **each,
         }

@@ -14,7 +14,7 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.core.work import ARM_EFFORT
-from sottovoce.estimate.shares.combine import combine
+from sottovoce.estimate.combine import pooled
 
 CHOSEN = (
     "Participants chose their budgets, and this estimate assumes that the choice has nothing to do with the answer. The"
@@ -68,5 +68,5 @@ class PersonalBudgetShares(Protocol):
         arms = self.start().arms
         each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
         estimates = list(each.values())
-        everyone = combine(estimates, [one.n for one in estimates])
-        return {"shares": replace(combine(estimates), assumes=CHOSEN), "everyone": everyone, **each}
+        everyone = pooled(estimates, [one.n for one in estimates])
+        return {"shares": replace(pooled(estimates), assumes=CHOSEN), "everyone": everyone, **each}

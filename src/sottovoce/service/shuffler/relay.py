@@ -14,17 +14,17 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from sottovoce.client.sealing import sealed_bytes
 from sottovoce.client.transport import STUDY_STATE, HttpTransport, Reply, fetch_study, plain
 from sottovoce.core.errors import CollectorError, SottovoceError
 from sottovoce.core.exchange.manifest import PREFIX_BYTES, Manifest
 from sottovoce.core.params import check_integer
 from sottovoce.service.http import static
 from sottovoce.service.http.headers import guarded
-from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import Receive, Refused, Scope, Send, read_body
 from sottovoce.service.pages.participant import participant_page
+from sottovoce.service.problems import problem
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
-from sottovoce.service.shuffler.sealing import sealed_bytes
 
 SEALED_TYPE = "application/octet-stream"
 LATER = (408, 425, 429)  # refusals after which the same bytes may be sent again

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import odds
-from sottovoce.core.channel import Channel, Subset
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.compose.keyed import neutral_law, odds_left
+from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
@@ -23,8 +24,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.design import group as designed
 from sottovoce.estimate.group.law import GroupLaw, Totals, key_law, reading_law
+from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import Crowd, value_numbers
-from sottovoce.estimate.ratio import Ratios
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import KEYS, NOTHING_LEFT, group_key
 from sottovoce.mechanisms.mean import bernoulli as coin
@@ -304,7 +305,7 @@ def _ratios(inner: Inner, crowd: Crowd, key: str, target: str = "population") ->
     """
     try:
         chosen = group_key(len(crowd.shares), inner.left, key)
-        if key == "subset" and isinstance(chosen, Subset) and chosen.w == 1:
+        if key == "subset" and outputs_of(chosen) is not None:
             return None
         totals = inner.totals(crowd, key, 1.0)
     except ParameterError:

@@ -72,7 +72,7 @@ class SharesPlanner(Planner):
                 continue
             # Asked for by name: devices keep a file for a memo, and all permutations make a very large tally.
             heavy = mechanism.claimed_forever is not None or mechanism.cells > LARGE * mechanism.channel.inputs
-            if (mechanism.guarantee == "pure" and not heavy) or self.named:
+            if (mechanism.guarantee.accepted_by() and not heavy) or self.named:
                 candidates.append((self._error(mechanism), codec.payload_bytes(mechanism.channel), mechanism))
         if not candidates:
             raise no_method(epsilon, self.methods)

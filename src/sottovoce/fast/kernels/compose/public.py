@@ -187,20 +187,24 @@ def refused_ids(channel: Channel, public: Public64) -> NDArray[np.bool_]:
         node = relaying.last
 
 
-def count_seeds(channel: Public, reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
+def count_seeds(
+    pool: NumberedMap, outputs: int, reports: Reports, public: Public64 | None, cells: NDArray[np.int64]
+) -> None:
     """Add each pair of public map and payload to its cell."""
-    _count_pairs(_seeds(channel, public), reports, channel.outputs, cells)
+    _count_pairs(_seeds(pool, public), reports, outputs, cells)
 
 
-def count_cohorts(channel: Public, masks: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
+def count_cohorts(
+    pool: NumberedMap, bits: int, masks: Reports, public: Public64 | None, cells: NDArray[np.int64]
+) -> None:
     """Add each report and its bits to the cells of its public map."""
-    _count_bits(_seeds(channel, public), masks, channel.payload_bits, cells)
+    _count_bits(_seeds(pool, public), masks, bits, cells)
 
 
-def _seeds(channel: Public, public: Public64 | None) -> NDArray[np.int64]:
-    if public is None or not isinstance(channel.map, NumberedMap):
+def _seeds(pool: NumberedMap, public: Public64 | None) -> NDArray[np.int64]:
+    if public is None:
         raise ValueError("Reports of a pool must be counted together with their public words.")
-    return chosen_numbers(channel.map.choice, public)[0]
+    return chosen_numbers(pool.choice, public)[0]
 
 
 @sampler.register

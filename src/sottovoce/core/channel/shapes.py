@@ -1,0 +1,134 @@
+"""Facets that give the node by which a channel is read and counted, and what follows from support rates.
+
+A statistic, a kernel or a check that works for one shape of channel asks for its facet; a composition answers with the
+node inside it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from sottovoce.core.channel.base import Channel, nested
+from sottovoce.core.channel.facets import Contrast, Facet, Rates, Supporting, facet, rates_of, rounding_of
+
+if TYPE_CHECKING:
+    from sottovoce.core.channel.compose.each import Each
+    from sottovoce.core.channel.compose.histogram import Histogram
+    from sottovoce.core.channel.compose.keyed import Keyed
+    from sottovoce.core.channel.compose.maps import AskedMap
+    from sottovoce.core.channel.vector.sphere import Cap
+
+
+class Bundled(Facet):
+    """A code holds a code of each of several channels, and a report holds their reports side by side."""
+
+    lacking = "are not those of channels side by side"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def bundle(self) -> Each:
+        """The node that holds the channels."""
+
+
+class Grouped(Facet):
+    """A code is a group and a value; the group is randomized first."""
+
+    lacking = "are not those of groups and values"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def keyed(self) -> Keyed:
+        """The node that randomizes the group."""
+
+
+class Binwise(Facet):
+    """A report holds a number for each bin of a histogram, and a tally adds up the numbers of each bin."""
+
+    lacking = "are not those of the bins of a histogram"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def histogram(self) -> Histogram:
+        """The node that holds the bins."""
+
+
+class Asking(Facet):
+    """Public words choose some codes, and a report has a bit for each of them."""
+
+    lacking = "are not bits of codes that public words choose"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def asked(self) -> tuple[AskedMap, Rates]:
+        """The public choice of codes, and the rates of the bits of those that are asked about."""
+
+
+class Capped(Facet):
+    """A report is a vector that lies near the answer with a known probability."""
+
+    lacking = "are not vectors near the answer"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def cap(self) -> Cap:
+        """The node that draws the vector."""
+
+
+class Clamped(Facet):
+    """Reports are clamped to a range, which biases their mean by a little."""
+
+    lacking = "are not clamped"
+    __slots__ = ()
+
+
+def each_of(channel: Channel) -> Each | None:
+    """The node that holds several channels side by side, where there is one."""
+    bundled = facet(channel, Bundled)
+    return None if bundled is None else bundled.bundle
+
+
+def keyed_of(channel: Channel) -> Keyed | None:
+    """The node that randomizes the group of an answer, where there is one."""
+    grouped = facet(channel, Grouped)
+    return None if grouped is None else grouped.keyed
+
+
+def histogram_of(channel: Channel) -> Histogram | None:
+    """The node that holds the bins of a histogram, where there is one."""
+    binwise = facet(channel, Binwise)
+    return None if binwise is None else binwise.histogram
+
+
+def is_clamped(channel: Channel) -> bool:
+    """Whether some part of a channel clamps its reports."""
+    return any(facet(part, Clamped) is not None for part in (channel, *nested(channel)))
+
+
+def after_rounding(channel: Channel) -> Channel | None:
+    """The channel of a grid point, where a number is rounded and then randomized."""
+    rounding, parts = rounding_of(channel), channel.parts
+    return parts[1] if rounding is not None and len(parts) == 2 and parts[0] is rounding else None
+
+
+def support_rates(channel: Channel, code: int = 0) -> Rates | None:
+    """How often reports support a code; None where they are contrasts, or do not support it."""
+    rates = rates_of(channel, code)
+    return rates if isinstance(rates, Rates) else None
+
+
+def shared_rates(channel: Channel) -> Rates | None:
+    """The two support rates that all codes share; None where they vary."""
+    supporting = facet(channel, Supporting)
+    return None if supporting is None or supporting.rates_vary else support_rates(channel)
+
+
+def contrast_of(channel: Channel, code: int = 0) -> Contrast | None:
+    """How often reports count for and against a code; None where they do not lie in groups."""
+    rates = rates_of(channel, code)
+    return rates if isinstance(rates, Contrast) else None

@@ -1,0 +1,81 @@
+"""Lists of answers of interest: what was asked for, or what reports selected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.evidence import Ints
+
+SENTENCE = "Candidates must be a list of at least one answer, all different"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """How reports selected a list of answers: from how many candidates, and with which false discovery rate, if one is
+    stated."""
+
+    method: str
+    tried: int
+    false_discovery: float | None = None
+
+    def sentence(self) -> str:
+        """The selection in words."""
+        rate = self.false_discovery
+        stated = "" if rate is None else f", with a stated false discovery rate of at most {rate:g}"
+        return f"The list was selected by {self.method} from {self.tried:,} candidates{stated}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The selection in plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedList:
+    """Answers that reports selected, such as those of an earlier round: `candidates` of an estimate that says so."""
+
+    answers: tuple[object, ...]
+    selection: Selection
+
+    def __iter__(self) -> Any:
+        return iter(self.answers)
+
+
+class CandidateCodes(NamedTuple):
+    """The codes of candidates, and their names."""
+
+    codes: Ints
+    names: tuple[object, ...]
+
+
+def selection_of(candidates: Iterable[object] | None) -> Selection | None:
+    """How a list of candidates was selected; None for one that somebody wrote down."""
+    return candidates.selection if isinstance(candidates, SelectedList) else None
+
+
+def refuse(mechanism: Mechanism, candidates: Iterable[object] | None) -> None:
+    """For questions that are not about shares."""
+    if candidates is not None:
+        raise ParameterError(f"Candidates are supported for shares only, not for a {mechanism.question.noun}.")
+
+
+def candidate_codes(mechanism: Mechanism, candidates: Iterable[object]) -> CandidateCodes:
+    """The codes of different answers."""
+    if isinstance(candidates, (str, bytes, Mapping)) or not isinstance(candidates, Iterable):
+        raise ParameterError(f"{SENTENCE}. Got one value of type {type(candidates).__name__}.")
+    listed = tuple(candidates)
+    codes = [mechanism.domain.encode(candidate) for candidate in listed]
+    if not codes:
+        raise ParameterError(f"{SENTENCE}. Got none.")
+    first: dict[int, int] = {}
+    for place, code in enumerate(codes):
+        if first.setdefault(code, place) != place:  # of 100,000 texts, two with one code are likely
+            raise ParameterError(
+                f"{SENTENCE}. Those at positions {first[code]} and {place} have the same code: list one of them."
+            )
+    return CandidateCodes(np.array(codes, np.int64), listed)
