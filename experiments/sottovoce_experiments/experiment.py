@@ -65,6 +65,12 @@ class Experiment:
     needs: tuple[str, ...] = ()  # files of the folder that SOTTOVOCE_DATA names
     section: Section | None = None  # of a page of the documentation
 
+    def __post_init__(self) -> None:
+        if self.section is not None:
+            points = self.points()
+            varying = tuple(name for name in self.axes if len({point[name] for point in points}) > 1)
+            object.__setattr__(self, "section", self.section.complete(varying))
+
     @property
     def axes(self) -> tuple[str, ...]:
         """The names of the axes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ class PageColumn:
 
     head: str
     field: str
-    form: str = ""  # as in format()
+    form: str | None = ""  # as in format(); None writes floats as short as they are
     where: tuple[tuple[str, Any], ...] = ()  # which row of the line; the first by default
     scale: float | None = None  # the number written is start + scale * value
     start: float = 0
@@ -40,7 +40,11 @@ class PageColumn:
         value = found[0] if found else None
         if value is None:
             return self.missing
-        return format(value if self.scale is None else self.start + self.scale * value, self.form)
+        form = self.form if self.form is not None else "g" if isinstance(value, float) else ""
+        return format(value if self.scale is None else self.start + self.scale * value, form)
+
+
+THOUSANDS = PageColumn("n", "n", ",")
 
 
 def percent(
@@ -77,20 +81,32 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A heading, a text and a table. Rows that agree in the fields `by` make one line of it."""
+    """A heading, a text and a table. Rows that agree in the fields `by` make one line of it.
+
+    An experiment completes its section: `lead` are the columns before those declared, names of fields for most, and the
+    axes that vary unless others are named. Their fields are `by`.
+    """
 
     page: Page
     heading: str
     text: str | Callable[[Sequence[Row]], str]
-    by: tuple[str, ...]
     columns: tuple[PageColumn, ...]
+    lead: tuple[str | PageColumn, ...] = ()
+    by: tuple[str, ...] = ()
+
+    def complete(self, axes: tuple[str, ...]) -> Section:
+        """The section of an experiment with these varying axes, with all columns; one that says `by` has them all."""
+        if self.by:
+            return self
+        lead = [PageColumn(one, one, None) if isinstance(one, str) else one for one in self.lead or axes]
+        return replace(self, by=tuple(column.field for column in lead), columns=(*lead, *self.columns))
 
     def lines(self, rows: Sequence[Row]) -> list[list[Row]]:
         """The rows of each line, in the order of their first."""
-        found: dict[tuple[Any, ...], list[Row]] = {}
+        lines: dict[tuple[Any, ...], list[Row]] = {}
         for row in rows:
-            found.setdefault(tuple(row[name] for name in self.by), []).append(row)
-        return list(found.values())
+            lines.setdefault(tuple(row[name] for name in self.by), []).append(row)
+        return list(lines.values())
 
     def markdown(self, rows: Sequence[Row]) -> str:
         """The section."""

@@ -132,11 +132,7 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## The planner's choice for shares",
         text=said,
-        by=("k", "n", "epsilon"),
         columns=(
-            PageColumn("k", "k"),
-            PageColumn("n", "n"),
-            PageColumn("epsilon", "epsilon", "g"),
             PageColumn("choice", "choice"),
             PageColumn("best", "best"),
             PageColumn("mechanisms", "methods"),

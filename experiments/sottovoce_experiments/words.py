@@ -132,11 +132,8 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## A list of 1,000 candidate words",
         text=said,
-        by=("method", "epsilon", "others"),
+        lead=("method", "epsilon", PageColumn("unlisted words", "others")),
         columns=(
-            PageColumn("method", "method"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("unlisted words", "others"),
             PageColumn("found", "found", ".1f"),
             PageColumn("false, %", "false", ".2f", scale=100),
             PageColumn("+-", "false_error", ".2f", scale=100),

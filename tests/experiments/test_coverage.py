@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -137,10 +138,12 @@ def value_of(column: PageColumn, text: str) -> Any:
         return None
     if column.scale is not None:
         return (float(text) - column.start) / column.scale
-    if column.form not in ("", ","):
+    if column.form not in ("", ",", None):
         return float(text)
     plain = text.replace(",", "") if column.form else text
-    return int(plain) if plain.isdigit() else text
+    if plain.isdigit():
+        return int(plain)
+    return float(text) if column.form is None and re.fullmatch(r"-?[\d.]+(e-?\d+)?", text) else text
 
 
 def unwarned(text: str) -> Row:

@@ -30,6 +30,7 @@ from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism
+from sottovoce.core.specs import Spec
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.privacy.drawn import NOT_REPEATABLE, UNREADABLE, WRONG_ID, WRONG_SUPPORT
 from sottovoce.privacy.forever import WRONG_MEMO
@@ -418,12 +419,8 @@ class Diary(Channel):
     def miniatures(self) -> tuple[Channel, ...]:
         return (self,)
 
-    def fields(self) -> dict[str, object]:
-        return {"chain": self.chain.spec(), "times": self.times, "redrawn": self.redrawn}
-
-    @classmethod
-    def from_fields(cls, fields: dict[str, object]) -> Diary:
-        raise NotImplementedError
+    def spec(self) -> Spec:
+        return {"node": self.kind, "chain": self.chain.spec(), "times": self.times, "redrawn": self.redrawn}
 
 
 class ForeverByTheory(Diary):

@@ -12,7 +12,7 @@ import pyreadstat
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.asked import ANSWERED
+from sottovoce.core.question.reasons import ANSWERED
 from sottovoce.study.export import LABELS, publication, write_export
 from sottovoce.study.goals import read_goals
 from sottovoce.study.results import COLUMNS
@@ -134,10 +134,10 @@ def test_a_distribution_of_few_has_guarded_intervals_and_its_quantiles_are_doubt
 def test_goals_find_participants_and_epsilon():
     asked = study(SMOKER, AGE)
     found = sv.plan_study(asked, goals=["smoker +- 2 points", "age +- 1.5"])
-    assert found.found == "participants"
+    assert found.solved_for == "participants"
     assert [one.half_width for one in found.questions] == pytest.approx([0.02, 1.5], rel=1e-3)
     more = sv.plan_study(asked, 3 * found.participants, goals=["smoker +- 2 points", "age +- 1.5"])
-    assert more.found == "epsilon"
+    assert more.solved_for == "epsilon"
     assert more.epsilon < 1
     assert all(one.half_width <= float(one.goal) * (1 + 1e-9) for one in more.questions)
 
@@ -153,9 +153,9 @@ def test_goals_find_participants_and_epsilon():
 )
 def test_goals_that_make_no_sense(text, words):
     with pytest.raises(sv.ParameterError, match=words):
-        read_goals(study(HOURS), [text])
+        read_goals(study(HOURS).question, [text])
     with pytest.raises(sv.ParameterError, match="one goal"):
-        read_goals(study(HOURS), ["hours +- 1", "hours ± 2"])
+        read_goals(study(HOURS).question, ["hours +- 1", "hours ± 2"])
 
 
 def test_answers_become_what_the_domain_takes():

@@ -2,6 +2,7 @@
 
 import pytest
 
+import sottovoce as sv
 from sottovoce.study.reading import StudyFileError, parse_study, read_study
 
 GOOD = """\
@@ -28,13 +29,13 @@ missing = ["don't know", "refused"]
 unit = "hours"
 
 [questions.smoker]
-ask = "shares"
+ask = "frequency"
 text = { en = "Do you smoke?", de = "Rauchen Sie?" }
 categories = ["yes", "no"]
 share = 2
 
 [questions.weight]
-ask = "group means"
+ask = "group-mean"
 text = { en = "How much do you weigh?", de = "Wie viel wiegen Sie?" }
 by = ["f", "m", "d"]
 low = 30
@@ -56,6 +57,28 @@ def test_a_good_file():
     assert study.question("hours").missing == ("don't know", "refused")
     assert study.question("hours").text("de") == "Wie viele Stunden schlafen Sie?"
     assert study.question("smoker").share == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "question"),
+    [
+        ('ask = "cdf"\npoints = [2, "5.5"]\nlow = 0\nhigh = 14', sv.Cdf(sv.Interval(0, 14), (2, "5.5"))),
+        ('ask = "range"\nfrom = 8\nlow = 0\nhigh = 14\nwhole = true', sv.Range(sv.Integers(0, 14), 8, 14)),
+        ('ask = "quantile"\nquantiles = [0.5]\nlow = 0\nhigh = 14', sv.Quantile(sv.Interval(0, 14), ("0.5",))),
+        ('ask = "circular-mean"\nperiod = 24', sv.CircularMean(sv.Circle(24))),
+    ],
+)
+def test_a_kind_of_question_in_a_file(table: str, question: sv.Question):
+    study, mistakes = parse_study(f'{GOOD}[questions.more]\ntext = {{ en = "?", de = "?" }}\n{table}\n'.encode())
+    assert mistakes == [] and study.question("more").question == question
+
+
+def test_an_unknown_kind_lists_the_kinds():
+    _, (mistake,) = parse_study(changed('ask = "frequency"', 'ask = "shares"'))
+    assert mistake.remedy == (
+        'Ask one of "frequency", "mean", "variance", "group-mean", "distribution", "cdf", "range", "quantile",'
+        ' "circular-mean".'
+    )
 
 
 # The change of the good file, the line, and words of the sentence.
@@ -133,12 +156,12 @@ MISTAKES = {
         39,
         "that of its attribute",
     ),
-    "no quantiles": ('ask = "mean"', 'ask = "quantiles"', 15, "list of at least one"),
-    "a quantile above one": ('ask = "mean"', 'ask = "quantiles"\nquantiles = [1.5]', 17, "numbers in (0, 1)"),
-    "no range": ('ask = "mean"', 'ask = "share of a range"', 15, "no from and no to"),
-    "a range outside": ('ask = "mean"', 'ask = "share of a range"\nfrom = 20', 17, "values of the domain"),
+    "no quantiles": ('ask = "mean"', 'ask = "quantile"', 15, "list of at least one"),
+    "a quantile above one": ('ask = "mean"', 'ask = "quantile"\nquantiles = [1.5]', 17, "numbers in (0, 1)"),
+    "no range": ('ask = "mean"', 'ask = "range"', 15, "no from and no to"),
+    "a range outside": ('ask = "mean"', 'ask = "range"\nfrom = 20', 17, "values of the domain"),
     "categories and a circle": (
-        'ask = "shares"',
+        'ask = "frequency"',
         'ask = "distribution"\nperiod = 24',
         25,
         "not two of them",

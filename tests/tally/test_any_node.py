@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
@@ -16,7 +15,7 @@ from sottovoce.core.channel import Channel, Subset, Table
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.channel.facets import Numbered
 from sottovoce.core.coins import Coins
-from sottovoce.core.specs import Spec
+from sottovoce.core.declared import declared, in_units, integer
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.tally.counts import simulate_cells
@@ -25,14 +24,14 @@ from sottovoce.testing.contract import check_fast_is_scalar, check_law, check_pr
 from sottovoce.testing.shares import check_estimable, check_small, instance
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Ring(Channel, Numbered):
     """With `inside` one of `width` outputs from the code on, round a circle; else one of the others."""
 
     kind: ClassVar[str] = "ring"
-    k: int
-    width: int
-    inside: int
+    k: int = integer(2, 1 << 20)
+    width: int = integer(1, 1 << 20)
+    inside: int = in_units()
 
     @staticmethod
     def of(k: int, width: int, ratio: Fraction) -> Ring:
@@ -72,13 +71,6 @@ class Ring(Channel, Numbered):
 
     def miniatures(self) -> tuple[Channel, ...]:
         return (Ring.of(5, 2, self.ratio()),)
-
-    def fields(self) -> Spec:
-        return {"k": self.k, "width": self.width, "inside": self.inside}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Ring:
-        return cls(**fields)
 
 
 def ringed(k: int, width: int) -> sv.Mechanism:

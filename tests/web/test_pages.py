@@ -29,7 +29,7 @@ epsilon = "2"
 languages = ["en", "de"]
 
 [questions.type]
-ask = "shares"
+ask = "frequency"
 text = { en = "What are you?", de = "Was sind Sie?" }
 categories = ["lark", "owl", "neither"]
 missing = ["don't know", "refused"]
@@ -44,7 +44,7 @@ unit = "hours"
 missing = ["don't know"]
 
 [questions.coffee]
-ask = "group means"
+ask = "group-mean"
 text = { en = "How many cups of coffee?", de = "Wie viele Tassen Kaffee?" }
 by = ["woman", "man"]
 low = 0
@@ -61,8 +61,8 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touc
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The real collector with a study of every kind of answer."""
+    from sottovoce.service.app import Application
     from sottovoce.service.collector import Collector
-    from sottovoce.service.http.app import Application
     from sottovoce.service.http.server import make_server
     from sottovoce.service.logs import make_log
     from sottovoce.service.stores import open_store

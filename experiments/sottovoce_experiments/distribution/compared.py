@@ -114,11 +114,8 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## Square wave or coded wave",
         text=_text,
-        by=("epsilon", "answers", "mechanism"),
+        lead=("epsilon", "answers", "mechanism"),
         columns=(
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("answers", "answers"),
-            PageColumn("mechanism", "mechanism"),
             *(
                 PageColumn(f"{name}, {short}", field, ".2f", (("decoder", name),), 1e3)
                 for name in DECODERS

@@ -219,11 +219,7 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## Measured",
         text=text,
-        by=("half", "data", "epsilon"),
         columns=(
-            PageColumn("half", "half"),
-            PageColumn("data", "data"),
-            PageColumn("epsilon", "epsilon", "g"),
             _thousandths("EM", "em"),
             _thousandths("EMS", "ems"),
             _thousandths("bayes", "bayes"),

@@ -117,12 +117,8 @@ EXPERIMENT = Experiment(
         " shipped channel: all cumulative shares on a line, all arcs around a circle. The bound is one for every"
         " channel of the budget with a linear, unbiased decoder. `bits` is what the specification holds, `CPU s` the"
         " time of the search on the machine that wrote this page.",
-        by=("shape", "bins", "method", "epsilon"),
+        lead=(PageColumn("bins of a", "shape"), "bins", "method", "epsilon"),
         columns=(
-            PageColumn("bins of a", "shape"),
-            PageColumn("bins", "bins"),
-            PageColumn("method", "method"),
-            PageColumn("epsilon", "epsilon", "g"),
             PageColumn("variance", "variance", ".4g"),
             PageColumn("lower bound", "bound", ".4g"),
             PageColumn("ratio", "ratio", ".3f", missing="-"),

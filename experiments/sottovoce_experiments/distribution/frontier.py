@@ -172,10 +172,7 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## How far any choice could go",
         text=text,
-        by=("data", "epsilon"),
         columns=(
-            PageColumn("data", "data"),
-            PageColumn("epsilon", "epsilon", "g"),
             _thousandths("better of EM and EMS", "better"),
             _thousandths("bayes", "bayes"),
             _thousandths("expected", "expected"),

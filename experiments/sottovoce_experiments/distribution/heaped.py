@@ -153,10 +153,7 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## Heaped answers",
         text=text,
-        by=("half", "data", "epsilon"),
         columns=(
-            PageColumn("data", "data"),
-            PageColumn("epsilon", "epsilon", "g"),
             _thousandths("EM", "em"),
             _thousandths("EMS", "ems"),
             _thousandths("walks alone", "walks"),

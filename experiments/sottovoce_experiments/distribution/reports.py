@@ -114,10 +114,8 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## Other reports",
         text=text,
-        by=("data", "epsilon"),
+        lead=("data", "epsilon"),
         columns=(
-            PageColumn("data", "data"),
-            PageColumn("epsilon", "epsilon", "g"),
             PageColumn("better of EM and EMS, square wave", "better", ".2f", scale=1000),
             *(PageColumn(f"bayes, {kind}", "bayes", ".2f", (("reports", kind),), 1000) for kind in REPORTS),
             *(PageColumn(f"ratio, {kind}", "ratio", ".3f", (("reports", kind),)) for kind in REPORTS),

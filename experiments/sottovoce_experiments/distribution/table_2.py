@@ -73,10 +73,7 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## The methods of the square-wave paper",
         text=_text,
-        by=("epsilon", "method"),
         columns=(
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("method", "method"),
             _column("Wasserstein", "wasserstein"),
             _column("Kolmogorov-Smirnov", "ks"),
             _column("range 0.1", "range_0.1"),

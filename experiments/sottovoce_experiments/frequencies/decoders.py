@@ -95,14 +95,6 @@ EXPERIMENT = Experiment(
         " of the five most common values, and the mean error of these five. Crowds: *even* shares; *zipf*, falling like"
         " 1, 1/2, 1/3, ...; *geometric*, falling by 1 - 5/k; *sparse*, ten values in use. Empty where counts of"
         " supports do not determine a likelihood; with the reports themselves `em` works there too.",
-        by=(*CROWD, "mechanism", "n", "epsilon"),
-        columns=(
-            PageColumn("crowd", "crowd"),
-            PageColumn("k", "k"),
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("n", "n"),
-            PageColumn("epsilon", "epsilon", "g"),
-            *_columns(),
-        ),
+        columns=(*_columns(),),
     ),
 )

@@ -95,8 +95,7 @@ class _Shown:
 
     def columns(self) -> tuple[PageColumn, ...]:
         budgets = ((f"{e:g}", (("epsilon", e),)) for e in BUDGETS)
-        each = (PageColumn(head, self.field, ".4g", where, 1e6, missing="-") for head, where in budgets)
-        return (*(PageColumn(name, name) for name in (*self.by, "method")), *each)
+        return tuple(PageColumn(head, self.field, ".4g", where, 1e6, missing="-") for head, where in budgets)
 
 
 def _figure(number: int, what: str, picture: str, grid: Axes, quick: Axes, cell: str, shown: _Shown) -> Experiment:
@@ -120,7 +119,7 @@ def _figure(number: int, what: str, picture: str, grid: Axes, quick: Axes, cell:
             page=PAGE,
             heading=f"## SoK, Figure {number}: {what}",
             text=shown.text,
-            by=(*shown.by, "method"),
+            lead=(*shown.by, "method"),
             columns=shown.columns(),
         ),
     )

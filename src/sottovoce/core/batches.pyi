@@ -1,5 +1,5 @@
 # Types of batches.py, for type checkers alone.
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -18,7 +18,7 @@ class Batches:
     def tally_batches(self, batches: Iterable[Any], *, threads: int | None = None) -> Tally: ...
     def estimate(
         self,
-        tally: Tally | Reports,
+        tally: Tally | Reports | Sequence[bytes],
         question: Question | None = None,
         decoder: str | Decoder | None = None,
         candidates: Iterable[object] | None = None,

@@ -14,7 +14,7 @@ MAX_DIGITS = 120
 
 def reject(name: str, owner: str, must_be: str, value: object) -> ParameterError:
     """The error for one parameter; callers raise it."""
-    return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}.", shown(value))
+    return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}.", shown(value), parameter=name)
 
 
 def shown(value: object) -> str:
@@ -62,16 +62,23 @@ def check_epsilon(owner: str, value: object) -> Decimal:
 
 def check_integer(name: str, owner: str, value: object, low: int, high: int) -> int:
     """An integer in [low, high]; booleans and floats are not integers."""
+    if type(value) is int and low <= value <= high:
+        return value
     must_be = f"an integer in [{low}, {high}]"
-    if isinstance(value, bool):
-        raise reject(name, owner, must_be, value)
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise reject(name, owner, must_be, value) from None
+    number = check_index(name, owner, value, must_be)
     if not low <= number <= high:
         raise reject(name, owner, must_be, value)
     return number
+
+
+def check_index(name: str, owner: str, value: object, must_be: str = "an integer") -> int:
+    """An integer; booleans and floats are not integers."""
+    if isinstance(value, bool):
+        raise reject(name, owner, must_be, value)
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise reject(name, owner, must_be, value) from None
 
 
 def count_text(count: int) -> str:

@@ -159,7 +159,7 @@ def _skip(index: int, code: int) -> int:
 def leaky_grr() -> Mechanism:
     """The positive control."""
     plain = mechanism("grr", Integers(0, 3), epsilon=EPSILON)
-    leaky = LeakySubset.from_fields(plain.channel.fields())
+    leaky = LeakySubset(**{name: getattr(plain.channel, name) for name in LeakySubset.forms})
     return Mechanism(CONTROL_NAME, plain.question, leaky, plain.claimed, plain.statistic)
 
 

@@ -33,10 +33,6 @@ class Codes(Domain):
     def spec(self) -> Spec:
         return {"kind": "codes", "size": self.size}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Codes:
-        raise TypeError("The codes of a channel cannot be the domain of a specification.")
-
 
 def message_spans(channel: Channel) -> list[int]:
     """The words that a device asks for, one span after another: two for the id, and those of the channel."""

@@ -171,14 +171,14 @@ def _listed_sets(maker: Maker) -> ListedSets:
     columns = [set(range(size))]  # the second differs from the first: codes must differ in some output
     columns.append({outputs - 1, *range(size - 1)})
     columns += [set(maker.rng.sample(range(outputs), size)) for _ in range(maker.inputs - 2)]
-    return ListedSets("".join("01"[y in column] for column in columns) for y in range(outputs))
+    return ListedSets(tuple("".join("01"[y in column] for column in columns) for y in range(outputs)))
 
 
 def _shift_sets(maker: Maker) -> ShiftSets:
     cells = maker.inputs + maker.rng.randrange(3)
     patterns = ["".join(maker.rng.choice("01") for _ in range(cells)) for _ in range(maker.rng.randrange(2))]
     first = maker.rng.randrange(1, cells)
-    return ShiftSets(maker.inputs, ["1" * first + "0" * (cells - first), *patterns])
+    return ShiftSets(maker.inputs, ("1" * first + "0" * (cells - first), *patterns))
 
 
 def hyperplanes(maker: Maker, depth: int) -> Channel:

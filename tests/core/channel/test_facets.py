@@ -40,8 +40,8 @@ from sottovoce.core.domain import Sparse
 from sottovoce.core.late import load
 
 MEMBERS = {
-    "kind", "inputs", "codes", "codes_are_indices", "words", "sample", "payload_bits", "contains", "publics", "accepts",
-    "exact", "ratio", "likelihood", "parts", "miniatures", "fields", "from_fields", "spec",
+    "tag", "inputs", "codes", "codes_are_indices", "words", "sample", "payload_bits", "contains", "publics", "accepts",
+    "exact", "ratio", "likelihood", "parts", "miniatures",
 }  # fmt: skip
 FACETS = {name: kind for name, kind in vars(facets).items() if isinstance(kind, type) and issubclass(kind, Facet)}
 CLASSES = {kind: load(home) for kind, home in NODES.items()}

@@ -89,6 +89,6 @@ def test_sets_that_are_none_are_refused(make: Any, sentence: str) -> None:
 @pytest.mark.parametrize("fields", [{"rows": "10"}, {"rows": [1, 0]}, {"rows": None}, {"patterns": ["10"]}])
 def test_other_specifications_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(sv.SpecError):
-        ListedSets.from_spec(fields)
+        ListedSets.from_fields(fields)
     with pytest.raises(sv.SpecError):
-        ShiftSets.from_spec({"codes": 2, **{("patterns" if key == "rows" else "x"): v for key, v in fields.items()}})
+        ShiftSets.from_fields({"codes": 2, **{("patterns" if key == "rows" else "x"): v for key, v in fields.items()}})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sottovoce_experiments.coverage.declared.studies import PAGE
 from sottovoce_experiments.coverage.study import standard_error, study
-from sottovoce_experiments.page import PageColumn, Row, Section, percent
+from sottovoce_experiments.page import THOUSANDS, PageColumn, Row, Section, percent
 from sottovoce_experiments.sources import ADULT, TAXI
 
 DISTRIBUTIONS = ("square-wave", "square-wave-discrete", "coded-wave", "designed-distribution")
@@ -38,8 +38,7 @@ class Unwarned(PageColumn):
 
 def _columns(kinds: Sequence[str]) -> tuple[PageColumn, ...]:
     warned = percent("variance warns", 1, field="warned", of="variance")
-    names = (PageColumn("mechanism", "mechanism"), PageColumn("crowd", "crowd"), PageColumn("n", "n", ","))
-    return (*names, *(Unwarned(kind, "coverage") for kind in kinds), warned)
+    return (*(Unwarned(kind, "coverage") for kind in kinds), warned)
 
 
 _AXES = (("n", (10_000, 100_000)), ("epsilon", (1.0,)), ("buckets", (64,)))
@@ -66,7 +65,7 @@ DISTRIBUTION = study(
         f" {QUANTILE_RUNS:,} runs, here and in the next three tables. Intervals of all runs are computed"
         " together, which is a hundred times as fast; those of the first runs also one by one, as everybody gets them,"
         " and the study fails if they differ.",
-        by=("mechanism", "crowd", "n"),
+        lead=("mechanism", "crowd", THOUSANDS),
         columns=_columns(_PLAIN),
     ),
 )
@@ -89,7 +88,7 @@ ENDS = study(
         " numbers with the shares of the spiky answers, each a bucket of its own, so that intervals of mean and"
         f" variance need not allow for answers inside buckets. {ENDS_RUNS:,} runs; the standard error of a mean and of"
         f" a band is {standard_error(ENDS_RUNS):.1f} points.",
-        by=("mechanism", "crowd", "n"),
+        lead=("mechanism", "crowd", THOUSANDS),
         columns=_columns(_KINDS),
     ),
 )
@@ -109,7 +108,7 @@ HIERARCHY = study(
         text="The same for reports about the levels of a tree, with three cumulative shares and three quantiles, also"
         f" for whole numbers, {HIERARCHY_RUNS:,} runs; the standard error of a mean and of a band is"
         f" {standard_error(HIERARCHY_RUNS):.1f} points.",
-        by=("mechanism", "crowd", "n"),
+        lead=("mechanism", "crowd", THOUSANDS),
         columns=_columns(_PLAIN),
     ),
 )
@@ -129,7 +128,7 @@ BINNED = study(
         text="The same for either wave by a coin, waves in the shape of a triangle and of a trapezoid, and bins,"
         f" through a frequency oracle and with Laplace noise; {BINNED_RUNS:,} runs; the standard error of a mean"
         f" and of a band is {standard_error(BINNED_RUNS):.1f} points.",
-        by=("mechanism", "crowd", "n"),
+        lead=("mechanism", "crowd", THOUSANDS),
         columns=_columns(_PLAIN),
     ),
 )
@@ -166,11 +165,8 @@ COMPATIBLE = study(
         " answers the band of `square-wave` is narrow but wrong."
         f" {COMPATIBLE_RUNS:,} runs; the standard error of a coverage is"
         f" {standard_error(COMPATIBLE_RUNS):.1f} points.",
-        by=("mechanism", "crowd", "n"),
+        lead=("mechanism", "crowd", THOUSANDS),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("crowd", "crowd"),
-            PageColumn("n", "n", ","),
             percent("coverage", 1),
             percent("of the band", 1, field="band_coverage"),
             PageColumn("width", "width", ".3f"),
@@ -209,11 +205,8 @@ SERIES = study(
         " in 64 buckets. *whole* is how often the band also holds the distribution itself, of which finer waves are"
         f" left out: nothing is promised there. {SERIES_RUNS:,} runs; the standard error of a mean and of a band is"
         f" {standard_error(SERIES_RUNS):.1f} points.",
-        by=("basis", "crowd", "n"),
+        lead=("basis", "crowd", THOUSANDS),
         columns=(
-            PageColumn("basis", "basis"),
-            PageColumn("crowd", "crowd"),
-            PageColumn("n", "n", ","),
             PageColumn("waves", "waves"),
             *(percent(kind, 1, of=kind) for kind in ("share", "mean", "cdf", "band", "whole")),
         ),
@@ -243,10 +236,7 @@ HEAPED = study(
         ' estimate, that covers 95 %, the median of the three. *even* is method "even", which is right where answers'
         " are spread evenly. Intervals of `square-wave` come with a warning, as for any answers that are not spread"
         f" evenly. {HEAPED_RUNS} runs; the standard error of a band is {standard_error(HEAPED_RUNS):.1f} points.",
-        by=("mechanism", "crowd"),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("crowd", "crowd"),
             *(percent(kind, 1, of=kind) for kind in ("cdf", "range", "band", "quantile")),
             PageColumn("times", "factor", ".2f", (("of", "quantile"),)),
             percent("even", 1, of="even"),

@@ -46,12 +46,8 @@ VECTORS = study(
         page=PAGE,
         heading="## Means of vectors with a range for each number",
         text=_vectors_text,
-        by=("mechanism", *DIMENSIONS, "n"),
+        lead=("mechanism", PageColumn("d", "dimensions"), "epsilon", "n"),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("d", "dimensions"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n"),
             percent("population", 1, of="mean", target="population"),
             percent("sample", 1, of="mean", target="sample"),
             percent("all at once", 1, of=AT_ONCE),
@@ -83,13 +79,8 @@ BALLS = study(
         heading="## Means of vectors of a ball",
         text=f"Simulated. {BALLS_HELD} vectors of lengths from 0.3 to 1 are held equally often. Percentages: the mean"
         " over coordinates, and how often all coordinates hold at once (Bonferroni).",
-        by=("mechanism", *DIMENSIONS, "n", "target"),
+        lead=("mechanism", PageColumn("d", "dimensions"), "epsilon", "n", "target"),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("d", "dimensions"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n"),
-            PageColumn("target", "target"),
             PageColumn("runs", "runs"),
             percent("one by one", of="mean"),
             percent("at once", of=AT_ONCE),
@@ -138,14 +129,8 @@ SPARSE = study(
         page=PAGE,
         heading="## Means of sparse vectors",
         text=_sparse_text,
-        by=("oracle", "entries", "epsilon", "n", "crowd"),
-        columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n"),
-            PageColumn("who holds the place", "crowd"),
-            *kinds((method, target) for target in TARGETS for method in SPARSE_METHODS),
-        ),
+        lead=("mechanism", "epsilon", "n", PageColumn("who holds the place", "crowd")),
+        columns=(*kinds((method, target) for target in TARGETS for method in SPARSE_METHODS),),
     ),
 )
 
@@ -187,13 +172,8 @@ VARIANCES = study(
         page=PAGE,
         heading="## Variances",
         text=_variances_text,
-        by=("protocol", "n", "crowd"),
-        columns=(
-            PageColumn("protocol", "protocol"),
-            PageColumn("n", "n"),
-            PageColumn("answers", "crowd"),
-            *kinds(ROUNDS_KINDS),
-        ),
+        lead=("protocol", "n", PageColumn("answers", "crowd")),
+        columns=(*kinds(ROUNDS_KINDS),),
     ),
 )
 
@@ -221,13 +201,8 @@ VARIANCE_SUMS = study(
         page=PAGE,
         heading="## Variances from sums",
         text=_sums_text,
-        by=("mechanism", "n", "crowd"),
-        columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("n", "n"),
-            PageColumn("answers", "crowd"),
-            *kinds(ROUNDS_KINDS),
-        ),
+        lead=("mechanism", "n", PageColumn("answers", "crowd")),
+        columns=(*kinds(ROUNDS_KINDS),),
     ),
 )
 
@@ -260,11 +235,8 @@ ADAPTIVE = study(
         page=PAGE,
         heading="## Adaptive means",
         text=_adaptive_text,
-        by=("law", "epsilon", "n"),
+        lead=("law", "epsilon", "n"),
         columns=(
-            PageColumn("law", "law"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n"),
             percent("adapted", 0, "adapted"),
             *kinds(ROUNDS_KINDS),
         ),
@@ -289,11 +261,7 @@ RANGES = study(
         text="`RangeSearchMean`: whole searches, and for each of them many draws of its last round. The interval of the"
         " clamped mean is about the mean of clamped answers, those of the corrected and of the cautious mean are about"
         " the true mean. Percentages; the cautious one is promised to cover at least 95 %.",
-        by=("answers", "n", "epsilon"),
         columns=(
-            PageColumn("answers", "answers"),
-            PageColumn("n", "n"),
-            PageColumn("epsilon", "epsilon", "g"),
             percent("clamped mean", 1, of="clamped"),
             percent("corrected mean", 1, of="corrected"),
             percent("mean, cautious", 1, of="mean"),
@@ -344,12 +312,8 @@ GAUSSIAN = study(
         page=PAGE,
         heading="## Gaussian means",
         text=_gaussian_text,
-        by=("protocol", "n", "mean", "deviation"),
+        lead=("protocol", "n", "mean", "deviation"),
         columns=(
-            PageColumn("protocol", "protocol"),
-            PageColumn("n", "n"),
-            PageColumn("mean", "mean", "g"),
-            PageColumn("deviation", "deviation", "g"),
             PageColumn("runs", "runs"),
             percent("coverage, %", 1),
             PageColumn("error", "error", ".4f"),

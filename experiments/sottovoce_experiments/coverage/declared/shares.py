@@ -74,10 +74,8 @@ LEVELS_STUDY = study(
         + ", ".join(f"`{name}` as `{other}`" for name, other in SAME_LAW.items())
         + ". Given how many were asked about a value, `d-bit-flip` has the intervals of `sue` with as many"
         " participants. The rows that the command writes have every epsilon and n by itself.",
-        by=("mechanism", "k"),
+        lead=("mechanism", "k"),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("k", "k"),
             *(
                 percent(
                     f"{'all, ' if of == ALL else ''}{method}, {target[0]}, {100 * level:g}",
@@ -118,13 +116,8 @@ DECODED_STUDY = study(
         " the decoders `simplex` and `em`: *bounded* is the exact interval of the unbiased share, moved into [0, 1],"
         " *own* that of the decoder, which is given at these three levels only. Columns are true share, or *all* for"
         " `simultaneous=True`, and level; *width* is the mean of intervals of 95 %. Empty: `ci` warns there.",
-        by=(*FOUND, "method"),
+        lead=("mechanism", "k", "epsilon", "n", PageColumn("interval", "method")),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("k", "k"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n"),
-            PageColumn("interval", "method"),
             *(
                 percent(f"{share:g}, {100 * level:g}", 1, of=named(share), level=level)
                 for share, level in product(DECODED, LEVELS)
@@ -157,12 +150,8 @@ COHORTS_STUDY = study(
         " 0.3, of two: the least of them. Their standard errors are up to 0.3 at 90, 0.2 at 95 and 0.1 at 99 %, and"
         " the least of four is lower than each of them. *All*: crowds in which all k intervals hold, with standard"
         " errors of 0.4, 0.3 and 0.1. Empty: `ci` warns there.",
-        by=FOUND,
+        lead=FOUND,
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("k", "k"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n"),
             *(
                 percent(
                     f"{'all, ' if of == ALL else ''}{method}, {target[0]}, {100 * level:g}",
@@ -238,10 +227,8 @@ MANY_COHORTS_STUDY = replace(
             page=PAGE,
             heading="## Bloom filters with many values",
             text=MANY_TEXT,
-            by=("mechanism", "k"),
+            lead=("mechanism", "k"),
             columns=(
-                PageColumn("mechanism", "mechanism"),
-                PageColumn("k", "k"),
                 *(
                     percent(f"{share:g}, {100 * level:g}, least", 1, least=True, of=named(share), level=level)
                     for share, level in product(SHARES[:2], LEVELS)

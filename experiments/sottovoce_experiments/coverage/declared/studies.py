@@ -11,7 +11,7 @@ from sottovoce.core.question import Mean
 from sottovoce.core.registry import names
 from sottovoce_experiments.coverage.study import standard_error, study
 from sottovoce_experiments.experiment import Experiment, Late
-from sottovoce_experiments.page import Page, PageColumn, Row, Section, kinds, percent, rejected
+from sottovoce_experiments.page import THOUSANDS, Page, PageColumn, Row, Section, kinds, percent, rejected
 from sottovoce_experiments.sources import ADULT, PATIENTS
 
 PAGE = Page(
@@ -56,15 +56,7 @@ SHARES = study(
         heading="## Shares",
         text="Computed from the law of the counts, not simulated. All values other than the one shown are held equally"
         " often. Percentages; columns are method and target.",
-        by=("mechanism", "k", "epsilon", "n", "share"),
-        columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("k", "k"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n"),
-            PageColumn("share", "share", "g"),
-            *kinds(SHARE_KINDS),
-        ),
+        columns=(*kinds(SHARE_KINDS),),
     ),
 )
 
@@ -106,11 +98,8 @@ MEAN = study(
         page=PAGE,
         heading="## Means",
         text=_means_text,
-        by=("mechanism", "n", "crowd"),
+        lead=("mechanism", "n", PageColumn("answers", "crowd")),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("n", "n"),
-            PageColumn("answers", "crowd"),
             PageColumn("runs", "runs", missing="exact"),
             *kinds(MEAN_KINDS),
         ),
@@ -140,8 +129,7 @@ STREAMS = study(
         page=PAGE,
         heading="### The anytime interval while reports stream in",
         text=_streams_text,
-        by=("mechanism",),
-        columns=(PageColumn("mechanism", "mechanism"), rejected("false alarms, %")),
+        columns=(rejected("false alarms, %"),),
     ),
 )
 
@@ -163,10 +151,7 @@ WIDTHS = Experiment(
         f" {MEAN_EPSILON:g}; from the tally nearest to the law, without chance. Betting and anytime intervals lie"
         " within the range of the answers, the others need not. Clamped noise has a long range of possible reports,"
         " which makes Hoeffding and Bernstein intervals wide, and betting cautious while reports are few.",
-        by=("mechanism", "n"),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("n", "n"),
             PageColumn("normal, its width", "width", ".4f", (("method", "normal"),)),
             *(
                 PageColumn(method, "relative", ".2f", (("method", method),))
@@ -216,16 +201,8 @@ GROUPS = study(
         page=PAGE,
         heading="## Means by group",
         text=_groups_text,
-        by=(*_GROUP_AXES, "target", "of", "method"),
+        lead=(*_GROUP_AXES, PageColumn("target", "marked"), "of", "method"),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("key", "key"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("groups", "groups"),
-            PageColumn("shares", "shares"),
-            PageColumn("target", "marked"),
-            PageColumn("of", "of"),
-            PageColumn("method", "method"),
             PageColumn("judged", "judged"),
             percent("coverage"),
             percent("least", field="least"),
@@ -267,14 +244,8 @@ def _shown_section(heading: str, text: str) -> Section:
         page=PAGE,
         heading=heading,
         text=text,
-        by=_CROWD_AXES,
+        lead=("mechanism", "key", "epsilon", THOUSANDS, "groups", "values"),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("key", "key"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n", ","),
-            PageColumn("groups", "groups"),
-            PageColumn("values", "values"),
             PageColumn("runs", "permutations", ","),
             PageColumn("support", "support", ".1f"),
             rejected("equality 5 %", missing="-", of="equality", level=0.95),

@@ -6,7 +6,7 @@ from sottovoce_experiments.coverage.declared import rounds
 from sottovoce_experiments.coverage.declared.distributions import Unwarned
 from sottovoce_experiments.coverage.declared.studies import PAGE
 from sottovoce_experiments.coverage.study import standard_error, study
-from sottovoce_experiments.page import PageColumn, Section, percent
+from sottovoce_experiments.page import THOUSANDS, PageColumn, Section, percent
 from sottovoce_experiments.sources import ADULT, FLIGHTS, PATIENTS, TAXI
 
 RARE_KINDS = ("share", "worst share", "all at once", "cdf", "band")
@@ -36,12 +36,8 @@ RARE = study(
         " normal interval."
         f" {RARE_RUNS} runs, so that one percentage has a standard error of {standard_error(RARE_RUNS):.1f} points, and"
         " the worst of 32 that all cover 95 % is about 88 %.",
-        by=("mechanism", "epsilon", "n", "shape"),
+        lead=("mechanism", "epsilon", THOUSANDS, "shape"),
         columns=(
-            PageColumn("mechanism", "mechanism"),
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n", ","),
-            PageColumn("shape", "shape"),
             *(Unwarned(kind, "coverage") for kind in RARE_KINDS),
             percent("warns", 0, field="warned", of="share"),
             percent("normal", 1, of="normal, worst share"),
@@ -78,12 +74,8 @@ CIRCULAR = study(
         " the interval is the whole circle. Intervals allow for answers anywhere inside their bucket; here all lie in"
         " its middle, so that they cover more often than 95 %. *width* is the median, in hours."
         f" {CIRCULAR_RUNS} runs; the standard error is {standard_error(CIRCULAR_RUNS):.1f} points.",
-        by=("epsilon", "n", "times", "whose"),
+        lead=("epsilon", THOUSANDS, "times", PageColumn("target", "whose")),
         columns=(
-            PageColumn("epsilon", "epsilon", "g"),
-            PageColumn("n", "n", ","),
-            PageColumn("times", "times"),
-            PageColumn("target", "whose"),
             percent("covers", 1),
             percent("whole circle", 0, field="whole"),
             PageColumn("width", "width", ".1f"),
@@ -141,11 +133,8 @@ SHAPE = study(
         " if they are widened by that; a dash where there are none. *all* is the coverage of all intervals."
         " *slight skew* is a gamma law of skewness 0.12."
         f" {SHAPE_RUNS} runs, {NORMAL_RUNS * SHAPE_RUNS} of normal answers.",
-        by=("protocol", "n", "answers"),
+        lead=("protocol", THOUSANDS, "answers"),
         columns=(
-            PageColumn("protocol", "protocol"),
-            PageColumn("n", "n", ","),
-            PageColumn("answers", "answers"),
             PageColumn("runs", "all_runs"),
             percent("refuted", 0, field="refuted"),
             percent("cannot show", 0, field="untold"),

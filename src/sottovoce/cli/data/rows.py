@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sottovoce.cli.data.columns import Outside, batch, by_dictionary
-from sottovoce.client.typed import root
 from sottovoce.core.domain import Ball, Box, Categories, Domain, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.language.plural import plural
@@ -34,7 +33,7 @@ class ColumnLayout:
 def layout(domain: Domain, columns: Sequence[str]) -> ColumnLayout:
     """How an answer is made up. As many columns are needed as the domain has parts, in their order; fields of a record
     are found by their names, if all columns have these names."""
-    raw = root(domain)
+    raw = domain.root
     if isinstance(raw, Pair):
         found = ColumnLayout((raw.group, raw.value), lambda lists: (lists[0], lists[1]))
     elif isinstance(raw, Box):
@@ -154,7 +153,7 @@ def empty_cells(part: Domain, column: pa.Array) -> NDArray[np.bool_]:
         column = pc.dictionary_encode(column)
     if not pa.types.is_dictionary(column.type):
         return np.asarray(empty, bool)
-    raw = root(part)
+    raw = part.root
     known = raw.values if isinstance(raw, Categories) else ()
     entries = column.dictionary.to_pylist()
     blank = [

@@ -13,22 +13,19 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import NODES
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.late import load
-from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec
+from sottovoce.core.declared import Declared, from_kinds
+from sottovoce.core.errors import ParameterError
 
 Words = tuple[int, int]  # the two public words of a report: its id
 NO_WORDS: Words = (0, 0)
 
 
-class Channel(ABC):
-    """The conditional law of a report given a code. Subclasses are frozen dataclasses."""
+class Channel(Declared, ABC):
+    """The conditional law of a report given a code. Subclasses are declared by their fields."""
 
-    kind: ClassVar[str]
+    tag: ClassVar[str] = "node"
     __slots__ = ()
 
     # --- the sampler -------------------------------------------------------------------------------
@@ -98,27 +95,10 @@ class Channel(ABC):
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of the same node with the same probabilities, on which closed forms are proven."""
 
-    @abstractmethod
-    def fields(self) -> Spec:
-        """The parameters in plain data."""
-
-    @classmethod
-    @abstractmethod
-    def from_fields(cls, fields: Spec) -> Channel:
-        """The node with these parameters."""
-
-    def spec(self) -> Spec:
-        """The node in plain data."""
-        return {"node": self.kind, **self.fields()}
-
 
 def channel_from_spec(spec: object) -> Channel:
-    """The channel a specification describes."""
-    node = spec.get("node") if isinstance(spec, dict) else None
-    if not isinstance(spec, dict) or not isinstance(node, str) or node not in NODES:
-        raise SpecError(f"A channel of a specification has a node among {', '.join(NODES)}.")
-    fields = {key: value for key, value in spec.items() if key != "node"}
-    channel: Channel = load(NODES[node]).from_fields(fields)
+    """The channel that a specification describes."""
+    channel: Channel = from_kinds(NODES, spec, "A channel of a specification has a node", "node")
     return channel
 
 
@@ -127,11 +107,6 @@ def nested(channel: Channel) -> Iterator[Channel]:
     for part in channel.parts:
         yield part
         yield from nested(part)
-
-
-def check_units(name: str, owner: str, value: int) -> int:
-    """A probability in units that is neither 0 nor 1: a sure event would have an infinite ratio."""
-    return check_integer(name, owner, value, 1, UNIT - 1)
 
 
 def check_informative(owner: str, own: Fraction, other: Fraction) -> None:

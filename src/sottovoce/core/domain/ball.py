@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from sottovoce.core.declared import decimal, declared, integer
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.box import listed
-from sottovoce.core.domain.plain import exact_number
+from sottovoce.core.domain.plain import Number, exact_number
 from sottovoce.core.errors import DomainError
-from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
-from sottovoce.core.specs import Spec, integer, take, text
+from sottovoce.core.params import decimal_text, reject
 
 MAX_DIMENSIONS = 1 << 16
 TOLERANCE = 1e-6  # of the radius: covers the error of vectors scaled to unit length in single precision
@@ -22,7 +21,7 @@ LEAST = 1e-100  # of the radius: squares of smaller numbers underflow, which wou
 _LARGEST = Decimal("1e100")  # of a radius: squares of coordinates must not overflow
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Ball(Domain):
     """A list of `dimensions` numbers whose Euclidean length is at most `radius`.
 
@@ -31,15 +30,15 @@ class Ball(Domain):
     """
 
     kind: ClassVar[str] = "ball"
-    radius: Decimal
-    dimensions: int
+    radius: Decimal = decimal()
+    dimensions: int = integer(2, MAX_DIMENSIONS)
 
-    def __init__(self, radius: int | float | str | Decimal, dimensions: int) -> None:
-        number = check_decimal("radius", self.kind, radius)
-        if not 1 / _LARGEST <= number <= _LARGEST:
-            raise reject("radius", self.kind, "a number from 1e-100 to 1e100", radius)
-        object.__setattr__(self, "radius", number)
-        object.__setattr__(self, "dimensions", check_integer("dimensions", self.kind, dimensions, 2, MAX_DIMENSIONS))
+    def __init__(self, radius: Number, dimensions: int) -> None:
+        self.hold(radius, dimensions)
+
+    def check_fields(self) -> None:
+        if not 1 / _LARGEST <= self.radius <= _LARGEST:
+            raise reject("radius", self.kind, "a number from 1e-100 to 1e100", self.radius)
 
     def encode(self, value: object) -> tuple[float, ...]:
         numbers = listed(value)
@@ -72,11 +71,3 @@ class Ball(Domain):
         wrong = [radius * 1.00001, float("nan"), float("inf"), None, "0", True, 1 << 400]
         lists = [*([one, *rest] for one in wrong), [radius, *rest[1:], radius], rest, [*rest, 0, 0], {*rest}]
         return [*Domain.foreign(self), *lists]
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "radius": decimal_text(self.radius), "dimensions": self.dimensions}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Ball:
-        radius, dimensions = take(spec, cls.kind, ("radius", "dimensions"))
-        return cls(text(radius, cls.kind, "radius"), integer(dimensions, cls.kind, "dimensions"))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sottovoce.core.errors import DomainError, SpecError
-from sottovoce.core.late import load
-from sottovoce.core.specs import Spec
+from sottovoce.core.declared import Declared, from_kinds
+from sottovoce.core.errors import DomainError
+
+if TYPE_CHECKING:
+    from sottovoce.core.domain.circle import Circle
+    from sottovoce.core.domain.plain import Integers, Interval
 
 KINDS = {
     "above": "core.domain.views:Above",
@@ -43,16 +47,65 @@ class Numbers(NamedTuple):
     origin: Fraction
 
 
-class Domain(ABC):
+class Domain(Declared, ABC):
     """What a participant may hold. `encode` is total on it and refuses everything else."""
 
-    kind: ClassVar[str]
     __slots__ = ()
 
     @property
     def size(self) -> int | None:
         """How many codes there are, or None where a code is a number on a continuum."""
         return None
+
+    @property
+    def points(self) -> int | None:
+        """How many different answers there are; None for a continuum."""
+        return self.size
+
+    @property
+    def spacing(self) -> Decimal | None:
+        """The distance of neighbouring answers, where they are numbers with a step."""
+        return None
+
+    @property
+    def line(self) -> Integers | Interval | None:
+        """The domain itself, where answers are numbers on a line."""
+        return None
+
+    @property
+    def whole(self) -> Integers | None:
+        """The domain itself, where answers are whole numbers."""
+        return None
+
+    @property
+    def scalar(self) -> Circle | Integers | Interval | None:
+        """The domain itself, where answers are numbers, on a line or on a circle."""
+        return self.line
+
+    @property
+    def circular(self) -> bool:
+        """Whether answers are numbers on a circle."""
+        return False
+
+    @property
+    def choices(self) -> Sequence[object] | None:
+        """The answers, where they are a list of categories."""
+        return None
+
+    @property
+    def holds_texts(self) -> bool:
+        """Whether answers are texts."""
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether answers are not known beforehand, so that estimates are about candidates."""
+        return False
+
+    @property
+    def fields(self) -> tuple[tuple[str, Domain], ...]:
+        """The parts of an answer that have names, and the domain of each."""
+        return ()
 
     @property
     def numbers(self) -> Numbers | None:
@@ -64,18 +117,19 @@ class Domain(ABC):
         """The domain of each part, where an answer has several parts under names or in a list."""
         return None
 
+    @property
+    def root(self) -> Domain:
+        """The answer itself, behind all views of it."""
+        return self
+
     @abstractmethod
     def encode(self, value: object) -> Any:
         """The code of a value; a value outside raises `DomainError` before any coin is drawn."""
 
-    @abstractmethod
-    def spec(self) -> Spec:
-        """The domain in plain data, with its `kind`."""
-
-    @classmethod
-    @abstractmethod
-    def from_spec(cls, spec: Spec) -> Domain:
-        """The domain of a specification without its `kind`."""
+    def typed(self, value: object) -> object:
+        """The answer that a text, a truth value or a number stands for where a person or a file wrote it; the value
+        itself where that is unclear."""
+        return value
 
     def labels(self) -> Sequence[object]:
         """A value or a text for each code, in order."""
@@ -117,11 +171,26 @@ class Domain(ABC):
         raise AssertionError("A domain refuses an object of no kind.")
 
 
+class View(Domain):
+    """A function of an answer that is declared, so that a device needs no code for it: `of` is what it looks at.
+
+    It encodes with the domain that it looks at, which refuses what is outside, and then maps the code.
+    """
+
+    of: Any  # a domain; the views say which ones
+    __slots__ = ()
+
+    @property
+    def root(self) -> Domain:
+        root: Domain = self.of.root
+        return root
+
+    def foreign(self) -> list[object]:
+        foreign: list[object] = self.of.foreign()
+        return foreign
+
+
 def domain_from_spec(spec: object) -> Domain:
     """The domain a specification describes."""
-    kind = spec.get("kind") if isinstance(spec, dict) else None
-    if not isinstance(spec, dict) or not isinstance(kind, str) or kind not in KINDS:
-        raise SpecError(f"The domain of a specification has a kind among {', '.join(KINDS)}.")
-    rest = {key: value for key, value in spec.items() if key != "kind"}
-    domain: Domain = load(KINDS[kind]).from_spec(rest)
+    domain: Domain = from_kinds(KINDS, spec, "The domain of a specification has a kind")
     return domain

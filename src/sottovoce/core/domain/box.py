@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from sottovoce.core.declared import decimal, declared, integer
 from sottovoce.core.domain.base import Domain
-from sottovoce.core.domain.plain import Interval
+from sottovoce.core.domain.plain import Interval, Number
 from sottovoce.core.errors import DomainError
-from sottovoce.core.params import check_integer, decimal_text, reject
-from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.params import decimal_text
 
 MAX_DIMENSIONS = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Box(Domain):
     """A list of `dimensions` numbers in [low, high]; the code is the tuple of these numbers, exactly."""
 
     kind: ClassVar[str] = "box"
-    low: Decimal
-    high: Decimal
-    dimensions: int
+    low: Decimal = decimal()
+    high: Decimal = decimal()
+    dimensions: int = integer(1, MAX_DIMENSIONS)
 
-    def __init__(self, low: Any, high: Any, dimensions: int) -> None:
-        side = Interval(low, high)
-        object.__setattr__(self, "low", side.low)
-        object.__setattr__(self, "high", side.high)
-        object.__setattr__(self, "dimensions", check_integer("dimensions", self.kind, dimensions, 1, MAX_DIMENSIONS))
+    def __init__(self, low: Number, high: Number, dimensions: int) -> None:
+        self.hold(low, high, dimensions)
+
+    def check_fields(self) -> None:
+        self.side  # noqa: B018 - refuses ends that make no interval
 
     @property
     def side(self) -> Interval:
@@ -64,17 +63,6 @@ class Box(Domain):
         wrong = [[*inside[:-1], number] for number in self.side.foreign()]
         usual = [value for value in Domain.foreign(self) if value != (0,)]  # (0,) may be a vector of one number
         return [*usual, *wrong, inside[:-1], [*inside, self.low], {*inside}]
-
-    def spec(self) -> Spec:
-        ends = {"low": decimal_text(self.low), "high": decimal_text(self.high)}
-        return {"kind": self.kind, **ends, "dimensions": self.dimensions}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Box:
-        low, high, dimensions = take(spec, cls.kind, ("low", "high", "dimensions"))
-        if not isinstance(low, str) or not isinstance(high, str):
-            raise reject("low, high", cls.kind, "decimal texts in a specification", (low, high))
-        return cls(low, high, integer(dimensions, cls.kind, "dimensions"))
 
 
 def listed(value: object) -> Sequence[Any] | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
+from sottovoce.core.declared import decimal, declared
 from sottovoce.core.domain.base import Domain
-from sottovoce.core.domain.plain import exact_number
-from sottovoce.core.params import check_decimal, decimal_text, reject
-from sottovoce.core.specs import Spec, take, text
+from sottovoce.core.domain.plain import Number, exact_number
+from sottovoce.core.domain.written import written_number
+from sottovoce.core.params import decimal_text, reject
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Circle(Domain):
     """A number in [0, period], whose two ends are the same point: 24 o'clock is 0 o'clock.
 
@@ -22,13 +22,14 @@ class Circle(Domain):
     """
 
     kind: ClassVar[str] = "circle"
-    period: Decimal
+    period: Decimal = decimal()
 
-    def __init__(self, period: int | float | str | Decimal) -> None:
-        number = check_decimal("period", self.kind, period)
-        if number <= 0:
-            raise reject("period", self.kind, "a number above 0", period)
-        object.__setattr__(self, "period", number)
+    def __init__(self, period: Number) -> None:
+        self.hold(period)
+
+    def check_fields(self) -> None:
+        if self.period <= 0:
+            raise reject("period", self.kind, "a number above 0", self.period)
 
     @property
     def low(self) -> Decimal:
@@ -40,6 +41,17 @@ class Circle(Domain):
         """Where they start again."""
         return self.period
 
+    @property
+    def scalar(self) -> Circle:
+        return self
+
+    @property
+    def circular(self) -> bool:
+        return True
+
+    def typed(self, value: object) -> object:
+        return written_number(value)
+
     def encode(self, value: object) -> Fraction:
         number, period = exact_number(value), Fraction(self.period)
         if number is None or not 0 <= number <= period:
@@ -48,11 +60,3 @@ class Circle(Domain):
 
     def foreign(self) -> list[object]:
         return [*Domain.foreign(self), Fraction(self.period) * 2, -Fraction(self.period) / 2, True, str(self.period)]
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "period": decimal_text(self.period)}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Circle:
-        (period,) = take(spec, cls.kind, ("period",))
-        return cls(text(period, cls.kind, "period"))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
-from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
-from sottovoce.core.domain.plain import Integers, Interval
-from sottovoce.core.params import check_decimal, decimal_text, reject
-from sottovoce.core.specs import Spec, take, text
+from sottovoce.core.declared import a_domain, decimal, declared
+from sottovoce.core.domain.base import Numbers, View
+from sottovoce.core.domain.plain import Integers, Interval, Number
+from sottovoce.core.domain.views import check_numeric, raw_number
+from sottovoce.core.params import reject
 
 
-@dataclass(frozen=True, slots=True)
-class Clamp(Domain):
+@declared
+class Clamp(View):
     """A number of a wide domain as the nearest number in [low, high]; its code is that number, as a `Fraction`.
 
     Values outside the wide domain are refused. The mean of clamped numbers differs from the mean of the numbers
@@ -22,42 +22,23 @@ class Clamp(Domain):
     """
 
     kind: ClassVar[str] = "clamp"
-    of: Integers | Interval
-    low: Decimal
-    high: Decimal
+    of: Integers | Interval = a_domain(check_numeric)
+    low: Decimal = decimal()
+    high: Decimal = decimal()
 
-    def __init__(
-        self, of: Integers | Interval, low: int | float | str | Decimal, high: int | float | str | Decimal
-    ) -> None:
-        if not isinstance(of, (Integers, Interval)):
-            raise reject("of", self.kind, "a domain of numbers (Integers or Interval)", of)
-        left, right = check_decimal("low", self.kind, low), check_decimal("high", self.kind, high)
-        if not of.low <= left:
-            raise reject("low", self.kind, f"a number of the wide domain, from {of.low} on", low)
-        if not left < right <= of.high:
-            raise reject("high", self.kind, f"a number above low, up to {of.high}", high)
-        object.__setattr__(self, "of", of)
-        object.__setattr__(self, "low", left)
-        object.__setattr__(self, "high", right)
+    def __init__(self, of: Integers | Interval, low: Number, high: Number) -> None:
+        self.hold(of, low, high)
+
+    def check_fields(self) -> None:
+        if not self.of.low <= self.low:
+            raise reject("low", self.kind, f"a number of the wide domain, from {self.of.low} on", self.low)
+        if not self.low < self.high <= self.of.high:
+            raise reject("high", self.kind, f"a number above low, up to {self.of.high}", self.high)
 
     @property
     def numbers(self) -> Numbers:
         return Numbers(Fraction(self.low), Fraction(self.high), Fraction(0))
 
     def encode(self, value: object) -> Fraction:
-        code = self.of.encode(value)
-        number = Fraction(self.of.low + code) if isinstance(self.of, Integers) else Fraction(code)
+        number = raw_number(self.of, value)
         return min(max(number, Fraction(self.low)), Fraction(self.high))
-
-    def foreign(self) -> list[object]:
-        return self.of.foreign()
-
-    def spec(self) -> Spec:
-        ends = {"low": decimal_text(self.low), "high": decimal_text(self.high)}
-        return {"kind": self.kind, "of": self.of.spec(), **ends}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Clamp:
-        of, low, high = take(spec, cls.kind, ("of", "low", "high"))
-        ends = text(low, cls.kind, "low"), text(high, cls.kind, "high")
-        return cls(domain_from_spec(of), *ends)  # type: ignore[arg-type]

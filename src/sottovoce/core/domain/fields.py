@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.declared import a_domain, declared, texts
+from sottovoce.core.domain.base import Domain, View
 from sottovoce.core.domain.plain import Record
-from sottovoce.core.params import reject
-from sottovoce.core.specs import Spec, take
+from sottovoce.core.domain.views import check_names
 
 
-@dataclass(frozen=True, slots=True)
-class Fields(Domain):
+@declared
+class Fields(View):
     """The code is the tuple of the codes of these fields, in the order of `names`."""
 
     kind: ClassVar[str] = "fields"
-    of: Record
-    names: tuple[str, ...]
+    of: Record = a_domain()
+    names: tuple[str, ...] = texts()
 
     def __init__(self, of: Record, names: Iterable[str]) -> None:
-        listed = tuple(names)
-        if not isinstance(of, Record):
-            raise reject("of", self.kind, "a record", of)
-        known = dict(of.fields)
-        if not listed or len(set(listed)) != len(listed) or any(name not in known for name in listed):
-            raise reject("names", self.kind, f"distinct names among {', '.join(known)}", listed)
-        object.__setattr__(self, "of", of)
-        object.__setattr__(self, "names", listed)
+        self.hold(of, names)
+
+    def check_fields(self) -> None:
+        check_names(self.kind, self.of, self.names)
 
     @property
     def fields(self) -> tuple[tuple[str, Domain], ...]:
@@ -47,16 +42,3 @@ class Fields(Domain):
     def labels(self) -> Sequence[object]:
         """The names of the fields."""
         return list(self.names)
-
-    def foreign(self) -> list[object]:
-        return self.of.foreign()
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "of": self.of.spec(), "names": list(self.names)}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Fields:
-        of, names = take(spec, cls.kind, ("of", "names"))
-        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-            raise reject("names", cls.kind, "a list of texts", names)
-        return cls(domain_from_spec(of), names)  # type: ignore[arg-type]

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sottovoce.core.domain.base import Domain, domain_from_spec
+from sottovoce.core.declared import a_domain, declared
+from sottovoce.core.domain.base import Domain
 from sottovoce.core.params import reject
-from sottovoce.core.specs import Spec, take
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Pair(Domain):
     """A tuple (group, value): the group one of finitely many, the value a number. The code is the tuple of codes."""
 
     kind: ClassVar[str] = "pair"
-    group: Domain
-    value: Domain
+    group: Domain = a_domain()
+    value: Domain = a_domain()
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         if not isinstance(self.group, Domain) or self.group.size is None or self.group.size < 2:
             raise reject("group", self.kind, "a domain with at least two and finitely many codes", self.group)
         if not isinstance(self.value, Domain) or isinstance(self.value, Pair):
@@ -34,11 +33,3 @@ class Pair(Domain):
     def foreign(self) -> list[object]:
         group = next(iter(self.group.labels()))
         return [*Domain.foreign(self), group, (group,), *((group, value) for value in self.value.foreign())]
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "group": self.group.spec(), "value": self.value.spec()}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Pair:
-        group, value = take(spec, cls.kind, ("group", "value"))
-        return cls(domain_from_spec(group), domain_from_spec(value))

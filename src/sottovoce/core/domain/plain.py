@@ -5,17 +5,19 @@ from __future__ import annotations
 import operator
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
 from numbers import Rational, Real
 from typing import Any, ClassVar
 
+from sottovoce.core.declared import Form, decimal, declared, integer, list_of, of_form
 from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
+from sottovoce.core.domain.written import written_integer, written_number
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import MAX_DIGITS, check_decimal, check_integer, decimal_text, reject
-from sottovoce.core.specs import MAX_INTEGER, Spec, take
+from sottovoce.core.params import MAX_DIGITS, decimal_text, reject
+from sottovoce.core.specs import MAX_INTEGER, take
 
 MAX_TEXT = 1000  # characters of a category; normalising long runs of accents takes quadratic time
 SHOWN = 20  # categories that an error lists
@@ -23,49 +25,47 @@ Number = int | float | str | Decimal
 MAX_CODES = 1 << 32  # the hash family is exactly pairwise independent below this
 
 
+def _check_values(name: str, owner: str, values: object) -> tuple[Any, ...]:
+    """The categories as plain texts or integers."""
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray)):
+        raise reject(name, owner, 'a list of texts or of integers, such as ["yes", "no"]', values)
+    listed = tuple(values)
+    if any(isinstance(value, str) for value in listed) and not all(isinstance(value, str) for value in listed):
+        raise reject(name, owner, "texts only, or integers only", listed)
+    texts = all(isinstance(value, str) for value in listed)
+    if texts:
+        plain: tuple[Any, ...] = tuple(str.__str__(value) for value in listed)  # the text of an enumeration
+        if max(map(len, plain), default=0) > MAX_TEXT:
+            raise ParameterError(f"The texts of categories have at most {MAX_TEXT} characters.")
+        normal = {unicodedata.normalize("NFC", value) for value in plain}
+        encodable = all(is_utf8(value) for value in plain)
+    else:
+        plain = tuple(number for number in map(_whole, listed) if number is not None)
+        if len(plain) < len(listed) or any(abs(number) > MAX_INTEGER for number in plain):
+            raise reject(name, owner, "texts only, or integers of at most 2**53 only", listed)
+        normal = set(plain)
+        encodable = True
+    if len(plain) < 2 or len(plain) > MAX_CODES or len(normal) != len(plain) or not encodable:
+        raise reject(name, owner, "at least two distinct texts, or two distinct integers", listed)
+    return plain
+
+
+_VALUES = Form("values", list_of(lambda value, owner, name: value), list, _check_values)
+
+
+@declared
 class Categories(Domain):
     """One of a list of texts, or one of a list of integers. `True` is not 1, and "1" is not 1."""
 
     kind: ClassVar[str] = "categories"
-    __slots__ = ("_codes", "values")
-    values: tuple[str, ...] | tuple[int, ...]
-    _codes: dict[object, int]
+    values: tuple[str, ...] | tuple[int, ...] = of_form(_VALUES)
+    _codes: dict[object, int] = field(init=False, repr=False, compare=False)
 
     def __init__(self, values: Iterable[str] | Iterable[int]) -> None:
-        if not isinstance(values, Iterable) or isinstance(values, (str, bytes, bytearray)):
-            raise reject("values", "categories", 'a list of texts or of integers, such as ["yes", "no"]', values)
-        listed = tuple(values)
-        if any(isinstance(value, str) for value in listed) and not all(isinstance(value, str) for value in listed):
-            raise reject("values", "categories", "texts only, or integers only", listed)
-        texts = all(isinstance(value, str) for value in listed)
-        if texts:
-            plain: tuple[Any, ...] = tuple(str.__str__(value) for value in listed)  # the text of an enumeration
-            if max(map(len, plain), default=0) > MAX_TEXT:
-                raise ParameterError(f"The texts of categories have at most {MAX_TEXT} characters.")
-            normal = {unicodedata.normalize("NFC", value) for value in plain}
-            encodable = all(is_utf8(value) for value in plain)
-        else:
-            plain = tuple(number for number in map(_whole, listed) if number is not None)
-            if len(plain) < len(listed) or any(abs(number) > MAX_INTEGER for number in plain):
-                raise reject("values", "categories", "texts only, or integers of at most 2**53 only", listed)
-            normal = set(plain)
-            encodable = True
-        if len(plain) < 2 or len(plain) > MAX_CODES or len(normal) != len(plain) or not encodable:
-            raise reject("values", "categories", "at least two distinct texts, or two distinct integers", listed)
-        object.__setattr__(self, "values", plain)
-        object.__setattr__(self, "_codes", {value: code for code, value in enumerate(plain)})
+        self.hold(values)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("A domain cannot be changed.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("A domain cannot be changed.")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Categories) and self.values == other.values
-
-    def __hash__(self) -> int:
-        return hash((Categories, self.values))
+    def check_fields(self) -> None:
+        object.__setattr__(self, "_codes", {value: code for code, value in enumerate(self.values)})
 
     def __repr__(self) -> str:
         shown = ", ".join(repr(value) for value in self.values[:4])
@@ -92,6 +92,23 @@ class Categories(Domain):
         shown = ", ".join(text if len(text) <= 40 else text[:37] + "..." for text in map(repr, self.values[:SHOWN]))
         return shown + (f" and {len(self.values) - SHOWN} more" if len(self.values) > SHOWN else "")
 
+    @property
+    def choices(self) -> Sequence[object]:
+        return self.values
+
+    @property
+    def holds_texts(self) -> bool:
+        return isinstance(self.values[0], str)
+
+    def typed(self, value: object) -> object:
+        if isinstance(value, bool):
+            said = [label for label in self.values if str(label).lower() == str(value).lower()]
+            plain = int(value) if set(self.values) == {0, 1} else value
+            return said[0] if len(said) == 1 else plain
+        if self.holds_texts:
+            return str(value) if type(value) is int else value
+        return written_integer(value, zeros=False)
+
     def labels(self) -> Sequence[object]:
         return self.values
 
@@ -100,32 +117,18 @@ class Categories(Domain):
         swapped: object = 0 if isinstance(first, str) else str(first)
         return [*Domain.foreign(self), swapped, True, 0.5, max(map(str, self.values)) + "x"]
 
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "values": list(self.values)}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Categories:
-        (values,) = take(spec, cls.kind, ("values",))
-        if not isinstance(values, (list, tuple)):
-            raise reject("values", cls.kind, "a list", values)
-        return cls(values)
-
-
-@dataclass(frozen=True, slots=True)
+@declared
 class Integers(Domain):
     """A whole number in [low, high]; its code is its distance from `low`. The float 3.0 is the whole number 3."""
 
     kind: ClassVar[str] = "integers"
-    low: int
-    high: int
+    low: int = integer(-MAX_INTEGER, MAX_INTEGER - 1)
+    high: int = integer(1 - MAX_INTEGER, MAX_INTEGER)
 
-    def __post_init__(self) -> None:
-        low = check_integer("low", self.kind, self.low, -MAX_INTEGER, MAX_INTEGER - 1)
-        high = check_integer("high", self.kind, self.high, 1 - MAX_INTEGER, MAX_INTEGER)
-        if not low < high < low + MAX_CODES:
-            raise reject("high", self.kind, f"an integer from 1 to {MAX_CODES - 1} above low", high)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+    def check_fields(self) -> None:
+        if not self.low < self.high < self.low + MAX_CODES:
+            raise reject("high", self.kind, f"an integer from 1 to {MAX_CODES - 1} above low", self.high)
 
     @property
     def size(self) -> int:
@@ -134,6 +137,23 @@ class Integers(Domain):
     @property
     def numbers(self) -> Numbers:
         return Numbers(Fraction(0), Fraction(self.high - self.low), Fraction(self.low))
+
+    @property
+    def line(self) -> Integers:
+        return self
+
+    @property
+    def whole(self) -> Integers:
+        return self
+
+    @property
+    def spacing(self) -> Decimal:
+        return Decimal(1)
+
+    def typed(self, value: object) -> object:
+        if isinstance(value, bool):
+            return int(value) if (self.low, self.high) == (0, 1) else value
+        return written_integer(value, zeros=True)
 
     def encode(self, value: object) -> int:
         number = _whole(value)
@@ -157,16 +177,8 @@ class Integers(Domain):
             True,
         ]
 
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "low": self.low, "high": self.high}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Integers:
-        low, high = take(spec, cls.kind, ("low", "high"))
-        return cls(low, high)
-
-
-@dataclass(frozen=True, slots=True)
+@declared
 class Interval(Domain):
     """A number in [low, high]; its code is that number, exactly, as a `Fraction`.
 
@@ -175,25 +187,36 @@ class Interval(Domain):
     """
 
     kind: ClassVar[str] = "interval"
-    low: Decimal
-    high: Decimal
-    step: Decimal | None
+    low: Decimal = decimal()
+    high: Decimal = decimal()
+    step: Decimal | None = decimal(optional=True)
 
     def __init__(self, low: Number, high: Number, step: Number | None = None) -> None:
-        left = check_decimal("low", self.kind, low)
-        right = check_decimal("high", self.kind, high)
-        if not left < right:
-            raise reject("high", self.kind, "a number above low", high)
-        each = None if step is None else check_decimal("step", self.kind, step)
-        if each is not None and (each <= 0 or (Fraction(right) - Fraction(left)) % Fraction(each)):
+        self.hold(low, high, step)
+
+    def check_fields(self) -> None:
+        if not self.low < self.high:
+            raise reject("high", self.kind, "a number above low", self.high)
+        width, step = Fraction(self.high) - Fraction(self.low), self.step
+        if step is not None and (step <= 0 or width % Fraction(step)):
             raise reject("step", self.kind, "a number above 0 of which high - low is a multiple", step)
-        object.__setattr__(self, "low", left)
-        object.__setattr__(self, "high", right)
-        object.__setattr__(self, "step", each)
 
     @property
     def numbers(self) -> Numbers:
         return Numbers(Fraction(self.low), Fraction(self.high), Fraction(0))
+
+    @property
+    def line(self) -> Interval:
+        return self
+
+    @property
+    def spacing(self) -> Decimal | None:
+        return self.step
+
+    def typed(self, value: object) -> object:
+        if isinstance(value, bool):
+            return int(value) if self.low == 0 and self.high == 1 else value
+        return written_number(value)
 
     @property
     def points(self) -> int | None:
@@ -214,51 +237,41 @@ class Interval(Domain):
         between = [] if self.step is None else [Fraction(self.low) + Fraction(self.step) / 2]
         return [*Domain.foreign(self), beyond, -float("inf"), True, str(self.low), *between]
 
-    def spec(self) -> Spec:
-        step = {} if self.step is None else {"step": decimal_text(self.step)}
-        return {"kind": self.kind, "low": decimal_text(self.low), "high": decimal_text(self.high), **step}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Interval:
-        names = ("low", "high", "step") if "step" in spec else ("low", "high")
-        ends = take(spec, cls.kind, names)
-        if not all(isinstance(end, str) for end in ends):
-            raise reject(", ".join(names), cls.kind, "decimal texts in a specification", ends)
-        return cls(*ends)
+def _check_members(name: str, owner: str, fields: Any) -> tuple[tuple[str, Domain], ...]:
+    items = tuple(fields.items() if isinstance(fields, Mapping) else fields)
+    names = [name for name, _ in items]
+    typed = all(isinstance(name, str) and isinstance(domain, Domain) for name, domain in items)
+    if not items or not typed or len(set(names)) != len(names):
+        raise ParameterError("The fields of a record must be distinct names with a domain each.")
+    return items
 
 
+def _read_member(plain: object, owner: str, name: str) -> tuple[Any, Domain]:
+    member, domain = take(plain, "a record's field", ("name", "domain"))
+    return member, domain_from_spec(domain)
+
+
+_MEMBERS = Form(
+    "members",
+    list_of(_read_member),
+    lambda fields: [{"name": name, "domain": domain.spec()} for name, domain in fields],
+    _check_members,
+)
+
+
+@declared
 class Record(Domain):
     """Several answers under names; the code is the tuple of their codes, in the order of the fields."""
 
     kind: ClassVar[str] = "record"
-    __slots__ = ("fields",)
-    fields: tuple[tuple[str, Domain], ...]
+    fields: tuple[tuple[str, Domain], ...] = of_form(_MEMBERS)
 
     def __init__(self, fields: Mapping[str, Domain] | Iterable[tuple[str, Domain]]) -> None:
-        items = tuple(fields.items() if isinstance(fields, Mapping) else fields)
-        names = [name for name, _ in items]
-        typed = all(isinstance(name, str) and isinstance(domain, Domain) for name, domain in items)
-        if not items or not typed or len(set(names)) != len(names):
-            raise ParameterError("The fields of a record must be distinct names with a domain each.")
-        object.__setattr__(self, "fields", items)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("A domain cannot be changed.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("A domain cannot be changed.")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Record) and self.fields == other.fields
-
-    def __hash__(self) -> int:
-        return hash((Record, self.fields))
+        self.hold(fields)
 
     def __repr__(self) -> str:
         return f"Record({dict(self.fields)!r})"
-
-    def __reduce__(self) -> tuple[type[Record], tuple[tuple[tuple[str, Domain], ...]]]:
-        return Record, (self.fields,)
 
     @property
     def coordinates(self) -> Sequence[Domain]:
@@ -273,17 +286,6 @@ class Record(Domain):
     def labels(self) -> Sequence[object]:
         """The names of the fields."""
         return [name for name, _ in self.fields]
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "fields": [{"name": n, "domain": d.spec()} for n, d in self.fields]}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Record:
-        (fields,) = take(spec, cls.kind, ("fields",))
-        if not isinstance(fields, (list, tuple)):
-            raise reject("fields", cls.kind, "a list", fields)
-        pairs = [take(field, "a record's field", ("name", "domain")) for field in fields]
-        return cls([(name, domain_from_spec(domain)) for name, domain in pairs])
 
 
 def is_utf8(value: str) -> bool:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import compress
 from typing import Any, ClassVar
 
+from sottovoce.core.declared import decimal, declared, integer
 from sottovoce.core.domain.base import Domain
-from sottovoce.core.domain.plain import Integers, Interval
+from sottovoce.core.domain.plain import Integers, Interval, Number
 from sottovoce.core.errors import DomainError
-from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
-from sottovoce.core.specs import Spec, integer, take, text
+from sottovoce.core.params import check_integer, decimal_text, reject
 
 MAX_DIMENSIONS = 1 << 20
 MAX_MOST = 1 << 12
@@ -23,7 +22,7 @@ _LONG = 0.7315936251849027
 Code = tuple[tuple[int, Fraction], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Sparse(Domain):
     """`dimensions` numbers in [-bound, bound], at most `most` of them nonzero: {place: number}, or a list of pairs.
 
@@ -32,18 +31,17 @@ class Sparse(Domain):
     """
 
     kind: ClassVar[str] = "sparse"
-    dimensions: int
-    most: int
-    bound: Decimal
+    dimensions: int = integer(2, MAX_DIMENSIONS)
+    most: int = integer()
+    bound: Decimal = decimal()
 
-    def __init__(self, dimensions: int, most: int, bound: Any = 1) -> None:
-        size = check_integer("dimensions", self.kind, dimensions, 2, MAX_DIMENSIONS)
-        object.__setattr__(self, "dimensions", size)
-        object.__setattr__(self, "most", check_integer("most", self.kind, most, 1, min(size, MAX_MOST)))
-        number = check_decimal("bound", self.kind, bound)
-        if number <= 0:
-            raise reject("bound", self.kind, "a number above 0", bound)
-        object.__setattr__(self, "bound", number)
+    def __init__(self, dimensions: int, most: int, bound: Number = 1) -> None:
+        self.hold(dimensions, most, bound)
+
+    def check_fields(self) -> None:
+        check_integer("most", self.kind, self.most, 1, min(self.dimensions, MAX_MOST))
+        if self.bound <= 0:
+            raise reject("bound", self.kind, "a number above 0", self.bound)
 
     @property
     def places(self) -> Integers:
@@ -114,16 +112,6 @@ class Sparse(Domain):
             [(0, self.bound, 1)],
             {0: None},
         ]
-
-    def spec(self) -> Spec:
-        numbers = {"dimensions": self.dimensions, "most": self.most}
-        return {"kind": self.kind, **numbers, "bound": decimal_text(self.bound)}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Sparse:
-        dimensions, most, bound = take(spec, cls.kind, ("dimensions", "most", "bound"))
-        sizes = integer(dimensions, cls.kind, "dimensions"), integer(most, cls.kind, "most")
-        return cls(*sizes, bound=text(bound, cls.kind, "bound"))
 
 
 @lru_cache(maxsize=64)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from dataclasses import dataclass
 from typing import ClassVar
 
+from sottovoce.core.declared import Form, declared
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.plain import MAX_CODES, MAX_TEXT, is_utf8
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.specs import Spec, take
 
 HASH = "sha256-32"
 
 
-@dataclass(frozen=True, slots=True)
+def _check_hash(value: object, owner: str, name: str) -> str:
+    if value != HASH:
+        raise ParameterError(f"The hash of a text domain must be {HASH}.")
+    return HASH
+
+
+@declared
 class Text(Domain):
     """Any text of at most 1,000 characters; its code is a hash of 32 bits, which may be that of other texts too.
 
@@ -24,10 +29,23 @@ class Text(Domain):
     """
 
     kind: ClassVar[str] = "text"
+    hash: ClassVar[str] = HASH
+    derived: ClassVar[dict[str, Form]] = {"hash": Form("text", _check_hash)}
 
     @property
     def size(self) -> int:
         return MAX_CODES
+
+    @property
+    def holds_texts(self) -> bool:
+        return True
+
+    @property
+    def is_open(self) -> bool:
+        return True
+
+    def typed(self, value: object) -> object:
+        return str(value) if type(value) is int else value
 
     def encode(self, value: object) -> int:
         if not isinstance(value, str) or len(value) > MAX_TEXT or not is_utf8(value):
@@ -39,16 +57,6 @@ class Text(Domain):
 
     def foreign(self) -> list[object]:
         return [None, object(), b"bytes", 0, 1.5, True, ["text"], "x" * (MAX_TEXT + 1), "\ud800"]
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "hash": HASH}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> Text:
-        (name,) = take(spec, cls.kind, ("hash",))
-        if name != HASH:
-            raise ParameterError(f"The hash of a text domain must be {HASH}.")
-        return cls()
 
 
 def text_code(text: str) -> int:

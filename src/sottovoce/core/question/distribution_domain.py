@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.base import Domain, View
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.question.base import Question
@@ -21,14 +21,20 @@ class DistributionQuestion(Question):
     """A question that the distribution of the answers can answer."""
 
     room: ClassVar[str] = "distribution"
+    ends_at_buckets: ClassVar[bool] = False  # whether the ends of an interval are ends of buckets
+    needs_prior: ClassVar[bool] = False  # whether the answer is undefined where answers are spread evenly
     __slots__ = ()
 
     @classmethod
     def answered(cls, domain: Domain) -> Domain:
         """The numbers or categories that bins, or the levels of a tree over them, are a view of."""
-        while domain.numbers is None and isinstance(of := getattr(domain, "of", None), Domain):
-            domain = of
+        while domain.numbers is None and isinstance(domain, View):
+            domain = domain.of
         return domain
+
+    def bin_ends(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """First and last values of the intervals whose shares are asked for: bins that end there tell them exactly."""
+        return (), ()
 
 
 def check_distributed(owner: str, domain: object) -> None:

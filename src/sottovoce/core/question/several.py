@@ -23,7 +23,7 @@ class Several(Question):
     @property
     def domain(self) -> Domain:
         """What every participant holds: the questions are about views of it."""
-        first, *others = (_held(question.domain) for question in self.questions)
+        first, *others = (question.domain.root for question in self.questions)
         if any(other != first for other in others):
             raise ParameterError("The domains of these questions are not views of one answer.")
         return first
@@ -40,10 +40,3 @@ class Several(Question):
         """A single question if all are the same."""
         different = tuple(dict.fromkeys(questions))
         return different[0] if len(different) == 1 else Several(different)
-
-
-def _held(domain: Domain) -> Domain:
-    """The answer that a domain is a view of."""
-    while isinstance(of := getattr(domain, "of", None), Domain):
-        domain = of
-    return domain

@@ -15,6 +15,7 @@ class Variance(Question):
 
     kind: ClassVar[str] = "variance"
     noun: ClassVar[str] = "variance"
+    unit_power: ClassVar[int] = 2
     domain: Domain
 
     def __post_init__(self) -> None:
@@ -23,5 +24,4 @@ class Variance(Question):
     @classmethod
     def answered(cls, domain: Domain) -> Domain:
         """A number, or the number that a view of it and of its square is a view of."""
-        number: Domain = getattr(domain, "of", domain) if domain.numbers is None else domain
-        return number
+        return domain.root if domain.numbers is None else domain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import Channel, Words
@@ -10,13 +9,14 @@ from sottovoce.core.channel.compose.maps import NumberedMap
 from sottovoce.core.channel.compose.public import Public
 from sottovoce.core.channel.compose.stages import Chain
 from sottovoce.core.channel.facets import Memoised, need
+from sottovoce.core.declared import declared
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import count_text
 
 MAX_COHORTS = 1 << 10  # also the mean number of ids drawn for one report: some milliseconds
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Cohorts(Public, Memoised):
     """Public words that stay the same for a device: the number of its map, which is its cohort.
 
@@ -30,12 +30,12 @@ class Cohorts(Public, Memoised):
 
     kind: ClassVar[str] = "cohorts"
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         if not isinstance(self.map, NumberedMap) or not isinstance(self.inner, Chain):
             raise ParameterError("Cohorts need numbered maps, and a chain as the inner channel.")
         if self.map.seeds > MAX_COHORTS:
             raise ParameterError(f"There are at most {MAX_COHORTS} cohorts. Got {count_text(self.map.seeds)}.")
-        Public.__post_init__(self)
+        Public.check_fields(self)
 
     @property
     def stages(self) -> tuple[Channel, Channel]:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from math import prod
 from typing import Any, ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, nested
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, nested
 from sottovoce.core.channel.facets import Costed, stages_of
 from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.shapes import Bundled
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.specs import Spec, take
+from sottovoce.core.declared import declared, some_channels
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.work import Effort, effort, short_steps, summed
 
 MAX_PARTS = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Each(Channel, Bundled, Costed):
     """A code is a tuple with a code of each channel; the report holds their reports side by side, the first lowest.
 
@@ -29,10 +28,9 @@ class Each(Channel, Bundled, Costed):
     """
 
     kind: ClassVar[str] = "each"
-    channels: tuple[Channel, ...]
+    channels: tuple[Channel, ...] = some_channels()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "channels", tuple(self.channels))
+    def check_fields(self) -> None:
         if not 1 <= len(self.channels) <= MAX_PARTS:
             raise ParameterError(f"From 1 to {MAX_PARTS} channels can be side by side. Got {len(self.channels)}.")
         if any(channel.publics or stages_of(channel) for channel in self.channels):
@@ -113,13 +111,3 @@ class Each(Channel, Bundled, Costed):
             for some in chosen
             for small in zip(*(channel.miniatures()[: 2 if len(some) < 3 else 1] for channel in some), strict=False)
         )
-
-    def fields(self) -> Spec:
-        return {"channels": [channel.spec() for channel in self.channels]}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Each:
-        (channels,) = take(fields, cls.kind, ("channels",))
-        if not isinstance(channels, list):
-            raise SpecError("The channels side by side must be a list.")
-        return cls(tuple(map(channel_from_spec, channels)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import prod
@@ -13,11 +12,12 @@ from sottovoce.core.channel.compose.each import Each
 from sottovoce.core.channel.facets import Rates
 from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import declared
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.work import Effort, effort, short_steps, summed
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Fakes(Each):
     """A code is a tuple with a code of each channel. A coin chooses one of them, which reports; a report of each other
     channel is uniform. Reports lie side by side like those of `Each`.
@@ -29,8 +29,8 @@ class Fakes(Each):
 
     kind: ClassVar[str] = "fakes"
 
-    def __post_init__(self) -> None:
-        Each.__post_init__(self)
+    def check_fields(self) -> None:
+        Each.check_fields(self)
         if not all(isinstance(channel, Subset) and channel.w == 1 for channel in self.channels):
             raise ParameterError("Fake reports stand beside k-ary randomized response only.")
 

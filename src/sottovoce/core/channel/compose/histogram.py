@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, Summed, outputs_of, stages_of
 from sottovoce.core.channel.shapes import Binwise
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import a_channel, declared, integer
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, steps, summed
 
 MAX_BINS = 1 << 14
 MAX_BIN_OUTPUTS = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Histogram(Channel, Binwise, Summed, Costed):
     """A code's bin passes the last code of `part` through it, all other bins the first; bin 0 is lowest.
 
@@ -29,11 +28,10 @@ class Histogram(Channel, Binwise, Summed, Costed):
     """
 
     kind: ClassVar[str] = "histogram"
-    k: int
-    part: Channel
+    k: int = integer(2, MAX_BINS)
+    part: Channel = a_channel()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, MAX_BINS))
+    def check_fields(self) -> None:
         part = self.part
         outputs = outputs_of(part)
         if outputs is None or part.publics or stages_of(part) or not part.exact or not part.codes_are_indices:
@@ -108,11 +106,3 @@ class Histogram(Channel, Binwise, Summed, Costed):
         """Two or three bins with small instances of their channel."""
         small = sorted(self.part.miniatures(), key=lambda part: part.payload_bits)[:2]
         return tuple(type(self)(k, part) for k, part in zip((3, 2), small, strict=False))
-
-    def fields(self) -> Spec:
-        return {"k": self.k, "part": self.part.spec()}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Histogram:
-        k, part = take(fields, cls.kind, ("k", "part"))
-        return cls(integer(k, cls.kind, "k"), channel_from_spec(part))

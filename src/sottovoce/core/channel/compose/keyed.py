@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
@@ -12,7 +11,7 @@ from math import ceil
 from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.closed_forms import extremes
 from sottovoce.core.channel.compose.stages import Then
 from sottovoce.core.channel.facets import Costed, Facet, Numbered, facet, outputs_of, rounding_of, stages_of
@@ -23,13 +22,12 @@ from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.channel.shapes import Grouped
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import a_channel, declared, integers
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integers, take
 from sottovoce.core.work import Effort, effort, steps, summed
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Keyed(Channel, Grouped, Numbered, Costed):
     """A code is (group, value). `key` randomizes the group. If its report supports the true group, the value goes
     through `inner`; otherwise the inner output is drawn from `neutral`, weights that sum to 2**53 and do not depend on
@@ -39,11 +37,11 @@ class Keyed(Channel, Grouped, Numbered, Costed):
     """
 
     kind: ClassVar[str] = "keyed"
-    key: Subset | Bits
-    inner: Channel
-    neutral: tuple[int, ...]
+    key: Subset | Bits = a_channel()
+    inner: Channel = a_channel()
+    neutral: tuple[int, ...] = integers(0, UNIT)
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         plain_bits = isinstance(self.key, Bits) and self.key.encoding == "onehot" and not self.key.rates_vary
         if not isinstance(self.key, Subset) and not plain_bits:
             raise ParameterError(
@@ -55,10 +53,8 @@ class Keyed(Channel, Grouped, Numbered, Costed):
             )
         if rounding_of(self.inner) is None and not self.inner.codes_are_indices:
             raise ParameterError("The inner channel of a keyed one must take every code.")
-        weights = tuple(check_integer("neutral", self.kind, weight, 0, UNIT) for weight in self.neutral)
-        object.__setattr__(self, "neutral", weights)
-        fits = len(weights) == outputs_of(self.inner) and sum(weights) == UNIT
-        if not fits or any(bool(weight) != self.inner.contains(y) for y, weight in enumerate(weights)):
+        fits = len(self.neutral) == outputs_of(self.inner) and sum(self.neutral) == UNIT
+        if not fits or any(bool(weight) != self.inner.contains(y) for y, weight in enumerate(self.neutral)):
             raise ParameterError(
                 "The neutral law must have a weight for each inner output, positive if it can be reported, and sum to"
                 " 2**53."
@@ -171,15 +167,6 @@ class Keyed(Channel, Grouped, Numbered, Costed):
             for inner in (self.inner, *self.inner.miniatures(), *_coarse(self.inner))
             if key.inputs <= 5 and inner.inputs <= 8 and (outputs_of(inner) or 0) <= 24
         )[:6]
-
-    def fields(self) -> Spec:
-        return {"key": self.key.spec(), "inner": self.inner.spec(), "neutral": list(self.neutral)}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Keyed:
-        key, inner, neutral = take(fields, cls.kind, ("key", "inner", "neutral"))
-        found: Any = channel_from_spec(key)  # the constructor refuses other kinds of keys
-        return cls(found, channel_from_spec(inner), integers(neutral, cls.kind, "neutral"))
 
 
 def _coarse(inner: Channel) -> tuple[Channel, ...]:

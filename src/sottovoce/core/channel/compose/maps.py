@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -12,11 +11,11 @@ from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.facets import Rates
+from sottovoce.core.declared import Declared, declared, integer
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.specs import Spec, integer, take
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Choice:
     """One of `choices` numbers, read from the leading bits of the first public word; some words are not accepted."""
 
@@ -44,8 +43,8 @@ class Choice:
         return self._drawn(words)[0] % self.choices
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
+@declared
+class _Chosen(Declared):
     """What maps that read one choice share."""
 
     @property
@@ -60,7 +59,7 @@ class _Chosen:
         return self.choice.tries
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class MultiplierMap(_Chosen):
     """Multiplication by a public number from 1 to order - 1, modulo a prime.
 
@@ -68,19 +67,17 @@ class MultiplierMap(_Chosen):
     """
 
     kind: ClassVar[str] = "multiplier"
-    k: int
-    order: int
-    bits: int = WORD
+    k: int = integer()
+    order: int = integer()
+    bits: int = integer(default=WORD)
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         if self.bits not in (2, 4, 6, 8, WORD):
             raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
-        object.__setattr__(
-            self, "order", check_integer("order", self.kind, self.order, 2, 1 + (1 << min(self.bits, 24)))
-        )
+        check_integer("order", self.kind, self.order, 2, 1 + (1 << min(self.bits, 24)))
         if not is_prime(self.order):
             raise reject("order", self.kind, "a prime", self.order)
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.order))
+        check_integer("k", self.kind, self.k, 2, self.order)
 
     @property
     def choice(self) -> Choice:
@@ -109,16 +106,8 @@ class MultiplierMap(_Chosen):
         """With as few words as there are multiples."""
         return (type(self)(min(self.k, outputs), outputs, 2),) if outputs in (2, 3, 5) else ()
 
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "k": self.k, "order": self.order, "bits": self.bits}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> MultiplierMap:
-        names = ("k", "order", "bits")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
-
-
-@dataclass(frozen=True, slots=True)
+@declared
 class AskedMap(_Chosen):
     """`asked` neighbouring codes on a circle, from a public first one on; a code becomes its place among them.
 
@@ -126,15 +115,15 @@ class AskedMap(_Chosen):
     """
 
     kind: ClassVar[str] = "asked"
-    k: int
-    asked: int
-    bits: int = WORD
+    k: int = integer()
+    asked: int = integer()
+    bits: int = integer(default=WORD)
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         if self.bits not in (2, 4, 6, 8, WORD):
             raise reject("bits", self.kind, "64 (2, 4, 6 or 8 in proofs)", self.bits)
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, 1 << min(self.bits, 24)))
-        object.__setattr__(self, "asked", check_integer("asked", self.kind, self.asked, 1, self.k))
+        check_integer("k", self.kind, self.k, 2, 1 << min(self.bits, 24))
+        check_integer("asked", self.kind, self.asked, 1, self.k)
 
     @property
     def choice(self) -> Choice:
@@ -160,16 +149,8 @@ class AskedMap(_Chosen):
             return ()
         return (type(self)(min(self.k, outputs + 1), outputs - 1, 2 if outputs < 4 else 4),)
 
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "k": self.k, "asked": self.asked, "bits": self.bits}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> AskedMap:
-        names = ("k", "asked", "bits")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
-
-
-class NumberedMap(ABC):
+class NumberedMap(Declared, ABC):
     """Public functions that are numbered: a report's id chooses one of them, uniformly."""
 
     kind: ClassVar[str]
@@ -192,9 +173,6 @@ class NumberedMap(ABC):
         """How many values there are."""
 
     @abstractmethod
-    def spec(self) -> Spec:
-        """The functions in plain data."""
-
     @abstractmethod
     def value(self, seed: int, code: int) -> int:
         """The value of a code under the function with this number."""

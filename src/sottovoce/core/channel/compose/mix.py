@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
 from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.closed_forms import extremes
 from sottovoce.core.channel.compose.stages import Then
 from sottovoce.core.channel.facets import (
@@ -28,13 +28,12 @@ from sottovoce.core.channel.facets import (
 )
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integers, take
+from sottovoce.core.declared import declared, integers, some_channels
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.work import Effort, effort, short_steps, summed
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Mix(Channel, Numbered, Numeric, Extremal, Costed):
     """Channel c with probability weights[c] / 2**53; its outputs come after those of the channels before it.
 
@@ -42,15 +41,12 @@ class Mix(Channel, Numbered, Numeric, Extremal, Costed):
     """
 
     kind: ClassVar[str] = "mix"
-    weights: tuple[int, ...]
-    channels: tuple[Channel, ...]
+    weights: tuple[int, ...] = integers(1, UNIT)
+    channels: tuple[Channel, ...] = some_channels()
     _starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        weights = tuple(check_integer("weights", self.kind, weight, 1, UNIT) for weight in self.weights)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "channels", tuple(self.channels))
-        if len(weights) < 2 or len(weights) != len(self.channels) or sum(weights) != UNIT:
+    def check_fields(self) -> None:
+        if len(self.weights) < 2 or len(self.weights) != len(self.channels) or sum(self.weights) != UNIT:
             raise ParameterError(
                 "A mix must have two or more channels, and a weight for each; the weights must sum to 2**53."
             )
@@ -161,16 +157,6 @@ class Mix(Channel, Numbered, Numeric, Extremal, Costed):
             if all(each):
                 found.append(type(self)(self.weights, tuple(channel for channel in each if channel)))
         return tuple(found)
-
-    def fields(self) -> Spec:
-        return {"weights": list(self.weights), "channels": [channel.spec() for channel in self.channels]}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Mix:
-        weights, channels = take(fields, cls.kind, ("weights", "channels"))
-        if not isinstance(channels, list):
-            raise SpecError("The channels of a mix must be a list.")
-        return cls(integers(weights, cls.kind, "weights"), tuple(map(channel_from_spec, channels)))
 
 
 def _codes(channel: Channel) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar, Protocol, cast
 
 from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.arithmetic.hashing import WORD, collision, derived_words, hash_value
 from sottovoce.core.arithmetic.rational import units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.maps import AskedMap, MultiplierMap, NumberedMap
 from sottovoce.core.channel.facets import (
     Costed,
@@ -29,10 +29,10 @@ from sottovoce.core.channel.finite.bits import Bits
 from sottovoce.core.channel.finite.block import ArcSets, Block
 from sottovoce.core.channel.shapes import Asking
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.late import load
+from sottovoce.core.declared import INTEGER, Declared, Form, a_channel, declared, from_kinds, integer, part
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, count_text, reject
-from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.specs import Spec
 from sottovoce.core.work import Effort, effort, summed
 
 
@@ -54,22 +54,21 @@ class Map(Protocol):
     def spec(self) -> Spec: ...
 
 
-@dataclass(frozen=True, slots=True)
-class HashMap:
+@declared
+class HashMap(Declared):
     """The hash family of `sottovoce.core.arithmetic.hashing` from k codes to g values."""
 
     kind: ClassVar[str] = "hash"
-    k: int
-    g: int
-    bits: int = WORD
+    k: int = integer()
+    g: int = integer()
+    bits: int = integer(default=WORD)
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         if self.bits not in (4, 6, 8, WORD):
             raise reject("bits", self.kind, "64 (4, 6 or 8 in proofs)", self.bits)
-        half = int(self.bits) // 2
-        object.__setattr__(self, "bits", 2 * half)
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, 1 << half))
-        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, 1 << min(20, half)))
+        half = self.bits // 2
+        check_integer("k", self.kind, self.k, 2, 1 << half)
+        check_integer("g", self.kind, self.g, 2, 1 << min(20, half))
 
     @property
     def inputs(self) -> int:
@@ -97,16 +96,8 @@ class HashMap:
     def miniatures(self, outputs: int) -> tuple[HashMap, ...]:
         return (type(self)(min(self.k, 4), outputs, 4),) if outputs <= 4 else ()
 
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "k": self.k, "g": self.g, "bits": self.bits}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> HashMap:
-        names = ("k", "g", "bits")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
-
-
-@dataclass(frozen=True, slots=True)
+@declared
 class PoolMap(NumberedMap):
     """A balanced pool: every linear map from vectors of `digits` elements of the field of order g to that field.
 
@@ -115,18 +106,22 @@ class PoolMap(NumberedMap):
     """
 
     kind: ClassVar[str] = "pool"
-    k: int
-    g: int
-    digits: int
-    bits: int = WORD
+    derived: ClassVar[Mapping[str, Form]] = {"polynomial": INTEGER}
+    k: int = integer()
+    g: int = integer(2, MAX_ORDER)
+    digits: int = integer(1, 24)
+    bits: int = integer(default=WORD)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, MAX_ORDER))
+    def check_fields(self) -> None:
         if not is_order(self.g):
             raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
-        object.__setattr__(self, "digits", check_integer("digits", self.kind, self.digits, 1, 24))
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.seeds))
+        check_integer("k", self.kind, self.k, 2, self.seeds)
         self.check_seeds("digits")
+
+    @property
+    def polynomial(self) -> int:
+        """The polynomial of the field of g elements."""
+        return polynomial(self.g)
 
     @property
     def seeds(self) -> int:
@@ -163,22 +158,6 @@ class PoolMap(NumberedMap):
         digits = {2: 2, 3: 1, 4: 1}.get(outputs)
         return () if digits is None else (type(self)(min(self.k, outputs**digits), outputs, digits, 2),)
 
-    def spec(self) -> Spec:
-        return {
-            "kind": self.kind,
-            "k": self.k,
-            "g": self.g,
-            "digits": self.digits,
-            "bits": self.bits,
-            "polynomial": polynomial(self.g),
-        }
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> PoolMap:
-        names = ("k", "g", "digits", "bits", "polynomial")
-        values = [integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)]
-        return cls(*values[:-1])
-
 
 MAPS = {
     "hash": "core.channel.compose.public:HashMap",
@@ -191,15 +170,21 @@ MAPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+def map_from_spec(spec: object) -> Map:
+    """The public map that a specification describes."""
+    public_map: Map = from_kinds(MAPS, spec, "The map of a public channel must have a kind")
+    return public_map
+
+
+@declared
 class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Pooled, Asking, Costed):
     """The report is that of the inner channel; the public words are the report's id and not sent again."""
 
     kind: ClassVar[str] = "public"
-    map: Map
-    inner: Channel
+    map: Map = part("map", map_from_spec)
+    inner: Channel = a_channel()
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         if self.map.outputs != self.inner.inputs or not self.inner.codes_are_indices:
             raise ParameterError(
                 f"A public map with {self.map.outputs} values needs an inner channel with as many codes;"
@@ -345,14 +330,3 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
         if isinstance(self.map, AskedMap) and isinstance(self.inner, Bits):  # fewer bits, times as many ids as codes
             inners = (Bits(min(self.inner.k, 2), self.inner.p, self.inner.q, self.inner.encoding),)
         return tuple(type(self)(small, inner) for inner in inners for small in self.map.miniatures(inner.inputs))
-
-    def fields(self) -> Spec:
-        return {"map": self.map.spec(), "inner": self.inner.spec()}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Public:
-        spec, inner = take(fields, cls.kind, ("map", "inner"))
-        if not isinstance(spec, dict) or not isinstance(spec.get("kind"), str) or spec["kind"] not in MAPS:
-            raise SpecError(f"The map of a public channel must have a kind among {', '.join(MAPS)}.")
-        rest = {key: value for key, value in spec.items() if key != "kind"}
-        return cls(load(MAPS[spec["kind"]]).from_spec(rest), channel_from_spec(inner))

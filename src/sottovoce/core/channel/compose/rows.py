@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -13,14 +13,14 @@ from sottovoce.core.arithmetic.hashing import WORD, hash_value
 from sottovoce.core.channel.compose.maps import NumberedMap
 from sottovoce.core.channel.facets import Rates
 from sottovoce.core.channel.finite.bits import MAX_BLOCKS
+from sottovoce.core.declared import INTEGER, Form, declared, integer
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.specs import Spec, integer, take
 
 MAX_FUNCTIONS = 1 << 24
 MAX_CODES = 1 << 32
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class BloomMap(NumberedMap):
     """A balanced pool of Bloom filters: one bit in each of `blocks` blocks of g positions.
 
@@ -30,20 +30,23 @@ class BloomMap(NumberedMap):
     """
 
     kind: ClassVar[str] = "bloom"
-    k: int
-    g: int
-    digits: int
-    blocks: int
-    bits: int = WORD
+    derived: ClassVar[Mapping[str, Form]] = {"polynomial": INTEGER}
+    k: int = integer()
+    g: int = integer(2, MAX_ORDER)
+    digits: int = integer(1, 24)
+    blocks: int = integer(1, MAX_BLOCKS)
+    bits: int = integer(default=WORD)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, MAX_ORDER))
+    def check_fields(self) -> None:
         if not is_order(self.g):
             raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
-        object.__setattr__(self, "digits", check_integer("digits", self.kind, self.digits, 1, 24))
-        object.__setattr__(self, "blocks", check_integer("blocks", self.kind, self.blocks, 1, MAX_BLOCKS))
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, min(self.seeds, MAX_FUNCTIONS)))
+        check_integer("k", self.kind, self.k, 2, min(self.seeds, MAX_FUNCTIONS))
         self.check_seeds("digits")
+
+    @property
+    def polynomial(self) -> int:
+        """The polynomial of the field of g elements."""
+        return polynomial(self.g)
 
     @property
     def seeds(self) -> int:
@@ -72,18 +75,8 @@ class BloomMap(NumberedMap):
         digits = {2: 2, 3: 1, 4: 1}.get(side)
         return () if digits is None else (type(self)(min(self.k, 3, side**digits), side, digits, blocks, 2),)
 
-    def spec(self) -> Spec:
-        numbers = {"k": self.k, "g": self.g, "digits": self.digits, "blocks": self.blocks, "bits": self.bits}
-        return {"kind": self.kind, **numbers, "polynomial": polynomial(self.g)}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> BloomMap:
-        names = ("k", "g", "digits", "blocks", "bits", "polynomial")
-        values = [integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)]
-        return cls(*values[:-1])
-
-
-@dataclass(frozen=True, slots=True)
+@declared
 class RowMap(NumberedMap):
     """Few hashed functions for up to 2**32 codes: the rows of a sketch, or cohorts with Bloom filters.
 
@@ -94,17 +87,13 @@ class RowMap(NumberedMap):
     """
 
     kind: ClassVar[str] = "rows"
-    k: int
-    g: int
-    blocks: int
-    rows: int
-    bits: int = WORD
+    k: int = integer(2, MAX_CODES)
+    g: int = integer(2, 1 << 16)
+    blocks: int = integer(1, MAX_BLOCKS)
+    rows: int = integer(1, 1 << 16)
+    bits: int = integer(default=WORD)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, MAX_CODES))
-        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, 1 << 16))
-        object.__setattr__(self, "blocks", check_integer("blocks", self.kind, self.blocks, 1, MAX_BLOCKS))
-        object.__setattr__(self, "rows", check_integer("rows", self.kind, self.rows, 1, 1 << 16))
+    def check_fields(self) -> None:
         if self.g & (self.g - 1) or self.outputs > 1 << MAX_BLOCKS:
             raise reject("g", self.kind, "a power of two, with g**blocks of at most 2**20", self.g)
         self.check_seeds("rows")
@@ -131,15 +120,6 @@ class RowMap(NumberedMap):
             return ()
         return (type(self)(min(self.k, 3), side, blocks, 4, 2),)
 
-    def spec(self) -> Spec:
-        numbers = {"k": self.k, "g": self.g, "blocks": self.blocks, "rows": self.rows, "bits": self.bits}
-        return {"kind": self.kind, **numbers}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> RowMap:
-        names = ("k", "g", "blocks", "rows", "bits")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
-
 
 @lru_cache(maxsize=1 << 12)
 def row_words(row: int) -> tuple[int, int]:
@@ -148,7 +128,7 @@ def row_words(row: int) -> tuple[int, int]:
     return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class PermutationMap(NumberedMap):
     """Every permutation x -> a x + b of the numbers below a prime, followed by the remainder modulo g.
 
@@ -157,15 +137,14 @@ class PermutationMap(NumberedMap):
     """
 
     kind: ClassVar[str] = "permutations"
-    k: int
-    prime: int
-    g: int
-    bits: int = WORD
+    k: int = integer()
+    prime: int = integer(2, MAX_ORDER)
+    g: int = integer()
+    bits: int = integer(default=WORD)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prime", check_integer("prime", self.kind, self.prime, 2, MAX_ORDER))
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, self.prime))
-        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, self.prime))
+    def check_fields(self) -> None:
+        check_integer("k", self.kind, self.k, 2, self.prime)
+        check_integer("g", self.kind, self.g, 2, self.prime)
         if not is_prime(self.prime):
             raise reject("prime", self.kind, "a prime", self.prime)
         self.check_seeds("prime")
@@ -199,11 +178,3 @@ class PermutationMap(NumberedMap):
 
     def miniatures(self, outputs: int) -> tuple[PermutationMap, ...]:
         return (type(self)(min(self.k, 3), max(3, outputs), outputs, 4),) if outputs in (2, 3) else ()
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "k": self.k, "prime": self.prime, "g": self.g, "bits": self.bits}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> PermutationMap:
-        names = ("k", "prime", "g", "bits")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, TypeVar
 
 from sottovoce.core.arithmetic.rational import units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.closed_forms import delta, extremes
 from sottovoce.core.channel.facets import (
     Costed,
@@ -37,9 +36,9 @@ from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.channel.vector.place import Place, Slots
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import a_channel, declared
 from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
 from sottovoce.core.params import count_text
-from sottovoce.core.specs import Spec, take
 from sottovoce.core.work import Effort, effort, short_steps, steps, summed
 
 MAX_ROWS = 65  # of a table that an audit enumerates whole
@@ -49,14 +48,14 @@ MAX_CELLS = 1 << 18  # of a product of channels that is computed entry by entry
 C = TypeVar("C", bound="_Composed")
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
     """What both compositions share: the report of the first is the code of the second."""
 
-    first: Channel
-    second: Channel
+    first: Channel = a_channel()
+    second: Channel = a_channel()
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         reports = _reports(self.first)
         if reports != self.second.inputs:
             raise ParameterError(
@@ -181,14 +180,6 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
                 worst = max(worst, max(column) / min(column))
         return worst
 
-    def fields(self) -> Spec:
-        return {"first": self.first.spec(), "second": self.second.spec()}
-
-    @classmethod
-    def from_fields(cls: type[C], fields: Spec) -> C:
-        first, second = take(fields, cls.kind, ("first", "second"))
-        return cls(channel_from_spec(first), channel_from_spec(second))
-
 
 def _reports(channel: Channel) -> int:
     """How many numbers have the channel's width, reports or not."""
@@ -233,7 +224,7 @@ def _matrix_effort(channel: Channel) -> tuple[int, int]:
     return 2 * entries * channel.second.inputs * steps(bits) + first + second, bits
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Then(_Composed, Numeric, Extremal, Divergent):
     """Composition, nothing kept."""
 
@@ -302,7 +293,7 @@ class Then(_Composed, Numeric, Extremal, Divergent):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Chain(_Composed, Memoised, Supporting, Masked):
     """A memoised first stage, drawn once per value, and a fresh second stage for each report.
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from heapq import nlargest
 from math import comb, prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from sottovoce.core import specs
 from sottovoce.core.arithmetic.rational import UNIT, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
 from sottovoce.core.channel.facets import Costed, Facet, Guarded, Masked, Rates, Supporting
 from sottovoce.core.channel.listing import CodeList, combination
 from sottovoce.core.coins import Coins, flips_span
-from sottovoce.core.errors import PrivacyError, SpecError
-from sottovoce.core.params import check_integer, reject
-from sottovoce.core.specs import Spec, integer, integers, take
+from sottovoce.core.declared import Form, declared, integer, of_form, text
+from sottovoce.core.errors import PrivacyError
+from sottovoce.core.params import check_index, check_integer, reject
 from sottovoce.core.work import Effort, short_steps, summed
 
 MAX_MASK = 64  # positions of uneven masks, whose worst pair is found by dynamic programming
@@ -24,7 +24,22 @@ ENCODINGS = ("onehot", "optional", "mask", "blocks", "signed")
 MAX_BLOCKS = 20  # each of two positions or more, so that codes stay indices of few bits
 
 
-@dataclass(frozen=True, slots=True)
+def _read_rates(plain: object, owner: str, name: str) -> int | tuple[int, ...]:
+    return (specs.integers if isinstance(plain, list) else specs.integer)(plain, owner, name)
+
+
+def _check_rates(name: str, owner: str, value: Any) -> int | tuple[int, ...]:
+    if isinstance(value, tuple):
+        return tuple(check_index(name, owner, number) for number in value)
+    return check_index(name, owner, value)
+
+
+_RATES = Form(
+    "integer or integers", _read_rates, lambda value: list(value) if isinstance(value, tuple) else value, _check_rates
+)
+
+
+@declared
 class Bits(Channel, Supporting, Masked, Guarded, Costed):
     """Unary encodings and similar ones; the report is the mask of the bits that are 1.
 
@@ -37,19 +52,17 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
     """
 
     kind: ClassVar[str] = "bits"
-    k: int
-    p: int | tuple[int, ...]
-    q: int | tuple[int, ...]
-    encoding: str = "onehot"
-    ones: int = 1
+    k: int = integer()
+    p: int | tuple[int, ...] = of_form(_RATES)
+    q: int | tuple[int, ...] = of_form(_RATES)
+    encoding: str = text(*ENCODINGS, default="onehot")
+    ones: int = integer(default=1)
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         # Keep the checked integers: NumPy's would overflow in the closed forms.
         least = 1 if self.encoding != "onehot" else 2
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, least, 1 << 24))
-        if self.encoding not in ENCODINGS:
-            raise reject("encoding", self.kind, f"one of {', '.join(ENCODINGS)}", self.encoding)
-        object.__setattr__(self, "ones", check_integer("ones", self.kind, self.ones, 0, self.k))
+        check_integer("k", self.kind, self.k, least, 1 << 24)
+        check_integer("ones", self.kind, self.ones, 0, self.k)
         if self.encoding == "mask":
             check_integer("k", self.kind, self.k, 1, MAX_MASK if self.rates_vary else 1 << 12)
         if self.encoding == "blocks" and (self.ones < 2 or self.k % self.ones or self.k < 2 * self.ones):
@@ -67,12 +80,9 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
         for name, value in (("p", self.p), ("q", self.q)):
             if isinstance(value, tuple) and len(value) != self.k:
                 raise reject(name, self.kind, f"one probability, or one for each of the {self.k} bits", value)
-            if isinstance(value, tuple):
-                least = 0 if name == "q" and self.encoding == "onehot" else 1
-                checked = tuple(check_integer(name, self.kind, num, least, UNIT - 1) for num in value)
-                object.__setattr__(self, name, checked)
-            else:
-                object.__setattr__(self, name, check_units(name, self.kind, value))
+            least = 0 if name == "q" and self.encoding == "onehot" and isinstance(value, tuple) else 1
+            for number in self._each(value):
+                check_integer(name, self.kind, number, least, UNIT - 1)
         if self.rates_vary:
             for p, q in zip(self._each(self.p), self._each(self.q), strict=True):
                 check_informative(self.kind, units(p), units(q))
@@ -290,21 +300,6 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
         chosen = sorted((*hidden[: max(small - len(seen), small // 2)], *seen[: max(small - len(hidden), small // 2)]))
         p, q = (tuple(self._each(value)[place] for place in chosen) for value in (self.p, self.q))
         return type(self)(len(chosen), p, q)
-
-    def fields(self) -> Spec:
-        p, q = (list(value) if isinstance(value, tuple) else value for value in (self.p, self.q))
-        return {"k": self.k, "p": p, "q": q, "encoding": self.encoding, "ones": self.ones}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Bits:
-        k, p, q, encoding, ones = take(fields, cls.kind, ("k", "p", "q", "encoding", "ones"))
-        if not isinstance(encoding, str):
-            raise SpecError("The encoding of a bits channel must be a text.")
-        p, q = (
-            integers(v, cls.kind, n) if isinstance(v, list) else integer(v, cls.kind, n)
-            for n, v in (("p", p), ("q", q))
-        )
-        return cls(integer(k, cls.kind, "k"), p, q, encoding, integer(ones, cls.kind, "ones"))
 
 
 def bits_ratio(p: Sequence[Fraction], q: Sequence[Fraction], encoding: str, ones: int) -> Fraction:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 from typing import ClassVar, Protocol
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
 from sottovoce.core.channel.facets import Contrast, Facet, Numbered, Rates, Supporting
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import SpecError
-from sottovoce.core.late import load
+from sottovoce.core.declared import Declared, declared, from_kinds, in_units, integer, part
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.specs import Spec, integer, take
+from sottovoce.core.specs import Spec
 
 
 class Sets(Protocol):
@@ -34,8 +32,8 @@ class Sets(Protocol):
     def spec(self) -> Spec: ...
 
 
-@dataclass(frozen=True, slots=True)
-class HadamardSets:
+@declared
+class HadamardSets(Declared):
     """Rows of Hadamard matrices: code c lies in group c mod `groups` and has row r = c // groups + 1 there.
 
     Its set is the half of its group's `order` outputs where the row is +1: those y with an even number of
@@ -44,17 +42,14 @@ class HadamardSets:
     """
 
     kind: ClassVar[str] = "hadamard"
-    codes: int
-    order: int
-    groups: int
+    codes: int = integer()
+    order: int = integer(2, 1 << 24)
+    groups: int = integer(1, 1 << 24)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", check_integer("order", self.kind, self.order, 2, 1 << 24))
-        object.__setattr__(self, "groups", check_integer("groups", self.kind, self.groups, 1, 1 << 24))
+    def check_fields(self) -> None:
         if self.order & (self.order - 1):
             raise reject("order", self.kind, "a power of two", self.order)
-        most = self.groups * (self.order - 1)
-        object.__setattr__(self, "codes", check_integer("codes", self.kind, self.codes, 2, most))
+        check_integer("codes", self.kind, self.codes, 2, self.groups * (self.order - 1))
 
     @property
     def outputs(self) -> int:
@@ -106,32 +101,22 @@ class HadamardSets:
             return type(self)(3, 4, 1), type(self)(5, 8, 1)
         return type(self)(6, 4, 2), type(self)(7, 4, 4)
 
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "codes": self.codes, "order": self.order, "groups": self.groups}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> HadamardSets:
-        names = ("codes", "order", "groups")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
-
-
-@dataclass(frozen=True, slots=True)
-class ArcSets:
+@declared
+class ArcSets(Declared):
     """Arcs of a circle of outputs: the set of code c are the `size` outputs from c on, which start again at 0.
 
     A circle that is rounded to as many points as it has outputs has one code more: its last point is its first.
     """
 
     kind: ClassVar[str] = "arcs"
-    codes: int
-    outputs: int
-    size: int
+    codes: int = integer()
+    outputs: int = integer(2, 1 << 24)
+    size: int = integer()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "outputs", check_integer("outputs", self.kind, self.outputs, 2, 1 << 24))
-        object.__setattr__(self, "size", check_integer("size", self.kind, self.size, 1, self.outputs - 1))
-        codes = check_integer("codes", self.kind, self.codes, self.outputs, self.outputs + 1)
-        object.__setattr__(self, "codes", codes)
+    def check_fields(self) -> None:
+        check_integer("size", self.kind, self.size, 1, self.outputs - 1)
+        check_integer("codes", self.kind, self.codes, self.outputs, self.outputs + 1)
 
     def member(self, code: int, output: int) -> bool:
         return (output - code) % self.outputs < self.size
@@ -151,14 +136,6 @@ class ArcSets:
         """Fewer outputs, and arcs of about the same share of them."""
         spare, share = self.codes - self.outputs, Fraction(self.size, self.outputs)
         return tuple(type(self)(outputs + spare, outputs, nearest_arc(share, outputs)) for outputs in (2, 3, 4, 5, 6))
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "codes": self.codes, "outputs": self.outputs, "size": self.size}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> ArcSets:
-        names = ("codes", "outputs", "size")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
 
 
 def nearest_arc(share: Fraction, outputs: int) -> int:
@@ -182,16 +159,21 @@ SETS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+def sets_from_spec(spec: object) -> Sets:
+    """The sets that a specification describes."""
+    sets: Sets = from_kinds(SETS, spec, "The sets of a block channel must have a kind")
+    return sets
+
+
+@declared
 class Block(Channel, Numbered, Supporting):
     """A uniform output inside the code's set with probability `inside`, else a uniform one outside."""
 
     kind: ClassVar[str] = "block"
-    sets: Sets
-    inside: int
+    sets: Sets = part("sets", sets_from_spec)
+    inside: int = in_units()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "inside", check_units("inside", self.kind, self.inside))
+    def check_fields(self) -> None:
         check_informative(self.kind, units(self.inside), Fraction(self.sets.size, self.sets.outputs))
 
     @property
@@ -243,14 +225,3 @@ class Block(Channel, Numbered, Supporting):
             type(self)(sets, floor_unit(ratio * sets.size / (ratio * sets.size + sets.outputs - sets.size)))
             for sets in self.sets.miniatures()
         )
-
-    def fields(self) -> Spec:
-        return {"sets": self.sets.spec(), "inside": self.inside}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Block:
-        sets, inside = take(fields, cls.kind, ("sets", "inside"))
-        if not isinstance(sets, dict) or not isinstance(sets.get("kind"), str) or sets["kind"] not in SETS:
-            raise SpecError(f"The sets of a block channel must have a kind among {', '.join(SETS)}.")
-        rest = {key: value for key, value in sets.items() if key != "kind"}
-        return cls(load(SETS[sets["kind"]]).from_spec(rest), integer(inside, cls.kind, "inside"))

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar
 
-from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.declared import Declared, declared, integer, texts
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integer, take, text
 
 MAX_BITS = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class ListedSets:
+@declared
+class ListedSets(Declared):
     """Any sets of equal size: `rows` has a text of 0 and 1 for each output, 1 for each code whose set it is in."""
 
     kind: ClassVar[str] = "listed"
-    rows: tuple[str, ...]
+    rows: tuple[str, ...] = texts()
     # The outputs of each code: first those of its set, then all others.
     order: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
     size: int = field(init=False, repr=False, compare=False)
 
-    def __init__(self, rows: Iterable[str]) -> None:
-        listed = _bits(self.kind, "rows", tuple(rows))
+    def check_fields(self) -> None:
+        listed = _bits(self.kind, "rows", self.rows)
         columns = list(zip(*listed, strict=True))
         if len({column.count("1") for column in columns}) != 1 or all(len(set(row)) == 1 for row in listed):
             raise ParameterError("The 'rows' of listed sets must give every code as many outputs, not all the same.")
-        object.__setattr__(self, "rows", listed)
         object.__setattr__(self, "order", tuple(_ones_first(column) for column in columns))
         object.__setattr__(self, "size", columns[0].count("1"))
 
@@ -62,17 +61,9 @@ class ListedSets:
             type(self)(("1100", "0110", "0011", "1001", "1011", "0100")),
         )
 
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "rows": list(self.rows)}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> ListedSets:
-        (rows,) = take(spec, cls.kind, ("rows",))
-        return cls(_texts(rows, cls.kind, "rows"))
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftSets:
+@declared
+class ShiftSets(Declared):
     """Shifts of bit patterns on a circle of cells: output `cells` j + s is pattern j, moved on by s cells.
 
     It is in the set of code c if the moved pattern has a 1 in cell c. Each code is met by every bit of every pattern
@@ -81,19 +72,18 @@ class ShiftSets:
     """
 
     kind: ClassVar[str] = "shifts"
-    codes: int
-    patterns: tuple[str, ...]
+    codes: int = integer()
+    patterns: tuple[str, ...] = texts()
     # Each bit as the number of its pattern and its cell: first all ones, then all zeros.
     bits: tuple[tuple[int, int], ...] = field(init=False, repr=False, compare=False)
     size: int = field(init=False, repr=False, compare=False)
 
-    def __init__(self, codes: int, patterns: Iterable[str]) -> None:
-        listed = _bits(self.kind, "patterns", tuple(patterns))
+    def check_fields(self) -> None:
+        listed = _bits(self.kind, "patterns", self.patterns)
         if all(len(set(pattern)) == 1 for pattern in listed):
             raise ParameterError("The 'patterns' of shifts must have a 0 and a 1 in at least one pattern.")
-        object.__setattr__(self, "codes", check_integer("codes", self.kind, codes, 2, len(listed[0])))
-        object.__setattr__(self, "patterns", listed)
         cells = len(listed[0])
+        check_integer("codes", self.kind, self.codes, 2, cells)
         object.__setattr__(self, "bits", tuple(divmod(bit, cells) for bit in _ones_first("".join(listed))))
         object.__setattr__(self, "size", "".join(listed).count("1"))
 
@@ -126,14 +116,6 @@ class ShiftSets:
         small = ((2, ("100",)), (3, ("1100", "1010")), (5, ("11010",)), (3, ("10000", "11000")))
         return tuple(type(self)(codes, patterns) for codes, patterns in small)
 
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "codes": self.codes, "patterns": list(self.patterns)}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> ShiftSets:
-        codes, patterns = take(spec, cls.kind, ("codes", "patterns"))
-        return cls(integer(codes, cls.kind, "codes"), _texts(patterns, cls.kind, "patterns"))
-
 
 def _bits(owner: str, name: str, listed: tuple[str, ...]) -> tuple[str, ...]:
     """Equally long texts of 0 and 1, with at least two bits each."""
@@ -145,12 +127,6 @@ def _bits(owner: str, name: str, listed: tuple[str, ...]) -> tuple[str, ...]:
     if width * len(listed) > MAX_BITS:
         raise ParameterError(f"The {name!r} of {owner} must have at most {MAX_BITS} bits.")
     return listed
-
-
-def _texts(value: object, owner: str, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise SpecError(f"The {name!r} of {owner} in a specification must be a list, not a {type(value).__name__}.")
-    return tuple(text(item, owner, name) for item in value)
 
 
 def _ones_first(bits: Iterable[str]) -> tuple[int, ...]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
 from sottovoce.core.arithmetic.field import is_prime
 from sottovoce.core.channel.facets import Rates
+from sottovoce.core.declared import Declared, declared, integer
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.specs import Spec, integer, take
 
 MAX_POINTS = 1 << 22
 
@@ -24,8 +23,8 @@ def spaces(order: int, digits: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectiveSets:
+@declared
+class ProjectiveSets(Declared):
     """Points and hyperplanes of the projective space over the integers modulo a prime.
 
     A point is a vector of `digits` coordinates whose first non-zero one is 1; points are numbered by how many
@@ -35,18 +34,16 @@ class ProjectiveSets:
     """
 
     kind: ClassVar[str] = "projective"
-    codes: int
-    order: int
-    digits: int
+    codes: int = integer()
+    order: int = integer(2, MAX_POINTS)
+    digits: int = integer(2, 22)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", check_integer("order", self.kind, self.order, 2, MAX_POINTS))
+    def check_fields(self) -> None:
         if not is_prime(self.order):
             raise reject("order", self.kind, "a prime", self.order)
-        object.__setattr__(self, "digits", check_integer("digits", self.kind, self.digits, 2, 22))
         if self.outputs > MAX_POINTS:
             raise reject("digits", self.kind, f"so few that there are at most {MAX_POINTS} points", self.digits)
-        object.__setattr__(self, "codes", check_integer("codes", self.kind, self.codes, 2, self.outputs))
+        check_integer("codes", self.kind, self.codes, 2, self.outputs)
 
     @property
     def outputs(self) -> int:
@@ -122,11 +119,3 @@ class ProjectiveSets:
         if self.digits == 2:
             return type(self)(3, 2, 2), type(self)(4, 3, 2)
         return type(self)(7, 2, 3), type(self)(9, 3, 3)
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "codes": self.codes, "order": self.order, "digits": self.digits}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> ProjectiveSets:
-        names = ("codes", "order", "digits")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
 from sottovoce.core.channel.facets import Costed, Guarded, Numbered, Rates, Supporting
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import declared, in_units, integer, integers
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integer, integers, take
 from sottovoce.core.work import Effort, summed
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Sparing(Channel, Numbered, Supporting, Guarded, Costed):
     """Each sensitive code is reported with probability `other` by every code but itself.
 
@@ -27,17 +26,16 @@ class Sparing(Channel, Numbered, Supporting, Guarded, Costed):
     """
 
     kind: ClassVar[str] = "sparing"
-    k: int
-    sensitive: tuple[int, ...]
-    other: int
+    k: int = integer(2, 1 << 20)
+    sensitive: tuple[int, ...] = integers(0, 1 << 20)
+    other: int = in_units()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, 1 << 20))
-        codes = tuple(check_integer("sensitive", self.kind, code, 0, self.k - 1) for code in self.sensitive)
-        object.__setattr__(self, "sensitive", codes)
+    def check_fields(self) -> None:
+        codes = self.sensitive
+        for code in codes:
+            check_integer("sensitive", self.kind, code, 0, self.k - 1)
         if not 0 < len(codes) < self.k or any(later <= earlier for earlier, later in pairwise(codes)):
             raise ParameterError("Some but not all codes of a sparing channel are sensitive, listed in rising order.")
-        object.__setattr__(self, "other", check_units("other", self.kind, self.other))
         check_informative(self.kind, Fraction(UNIT - len(codes) * self.other, UNIT), Fraction(0))
         check_informative(self.kind, *self.rates(codes[0]))
 
@@ -107,12 +105,3 @@ class Sparing(Channel, Numbered, Supporting, Guarded, Costed):
         """One, two or three sensitive codes among five; their own reports get the probability that is left."""
         ways = ((2,), (0, 3), (0, 1, 4))
         return tuple(type(self)(5, way, self.other) for way in ways if len(way) <= len(self.sensitive))
-
-    def fields(self) -> Spec:
-        return {"k": self.k, "sensitive": list(self.sensitive), "other": self.other}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Sparing:
-        k, sensitive, other = take(fields, cls.kind, ("k", "sensitive", "other"))
-        codes = integers(sensitive, cls.kind, "sensitive")
-        return cls(integer(k, cls.kind, "k"), codes, integer(other, cls.kind, "other"))

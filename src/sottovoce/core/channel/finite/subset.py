@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
 from sottovoce.core.channel.facets import Costed, Extremal, Facet, Masked, Numbered, Numeric, Rates, Scale, Supporting
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import declared, in_units, integer
 from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, summed
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
     """k-ary randomized response (w = 1, the report is an index) and subset selection (a mask of w bits)."""
 
     kind: ClassVar[str] = "subset"
-    k: int
-    w: int
-    keep: int
+    k: int = integer(2, 1 << 32)
+    w: int = integer()
+    keep: int = in_units()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, 1 << 32))
-        object.__setattr__(self, "w", check_integer("w", self.kind, self.w, 1, self.k - 1))
-        object.__setattr__(self, "keep", check_units("keep", self.kind, self.keep))
+    def check_fields(self) -> None:
+        check_integer("w", self.kind, self.w, 1, self.k - 1)
         if self.w > 1:
             check_integer("k", self.kind, self.k, 2, 1 << 20)
         check_informative(self.kind, *self.rates())
@@ -136,14 +133,6 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
         sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3), (7, 4)]
         ratio = self.ratio()
         return tuple(type(self)(k, w, floor_unit(ratio * w / (ratio * w + k - w))) for k, w in sizes)
-
-    def fields(self) -> Spec:
-        return {"k": self.k, "w": self.w, "keep": self.keep}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Subset:
-        names = ("k", "w", "keep")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(fields, cls.kind, names), strict=True)))
 
 
 def _mask(places: set[int], k: int) -> int:

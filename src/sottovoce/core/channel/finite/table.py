@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, Divergent, Extremal, Facet, Numbered, Numeric, Scale
 from sottovoce.core.coins import Coins
-from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
+from sottovoce.core.declared import Form, declared, list_of, of_form
+from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integers, take
+from sottovoce.core.specs import integers
 from sottovoce.core.work import Effort
 
 
-@dataclass(frozen=True, slots=True)
+def _check_rows(name: str, owner: str, rows: Any) -> tuple[tuple[int, ...], ...]:
+    listed = tuple(tuple(check_integer(name, owner, weight, 0, UNIT) for weight in row) for row in rows)
+    width = len(listed[0]) if listed else 0
+    if width < 2 or any(len(row) != width or sum(row) != UNIT for row in listed):
+        raise ParameterError("The 'rows' of a table must be equally long lists of weights, each summing to 2**53.")
+    return listed
+
+
+_ROWS = Form("lists of integers", list_of(integers), lambda rows: [*map(list, rows)], _check_rows)
+
+
+@declared
 class Table(Channel, Numbered, Numeric, Extremal, Divergent, Costed):
     """Report y with probability rows[code][y] / UNIT; each row sums to exactly UNIT."""
 
     kind: ClassVar[str] = "table"
-    rows: tuple[tuple[int, ...], ...]
+    rows: tuple[tuple[int, ...], ...] = of_form(_ROWS)
 
     def __init__(self, rows: Iterable[Iterable[int]]) -> None:
-        listed = tuple(tuple(check_integer("rows", self.kind, weight, 0, UNIT) for weight in row) for row in rows)
-        width = len(listed[0]) if listed else 0
-        if width < 2 or any(len(row) != width or sum(row) != UNIT for row in listed):
-            raise ParameterError("The 'rows' of a table must be equally long lists of weights, each summing to 2**53.")
-        object.__setattr__(self, "rows", listed)
+        self.hold(rows)
 
     @property
     def inputs(self) -> int:
@@ -114,16 +121,6 @@ class Table(Channel, Numbered, Numeric, Extremal, Divergent, Costed):
 
     def miniatures(self) -> tuple[Channel, ...]:
         return (self,)
-
-    def fields(self) -> Spec:
-        return {"rows": [list(row) for row in self.rows]}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Table:
-        (rows,) = take(fields, cls.kind, ("rows",))
-        if not isinstance(rows, list):
-            raise SpecError("The rows of a table must be a list.")
-        return cls(integers(row, cls.kind, "rows") for row in rows)
 
 
 @lru_cache(maxsize=32)

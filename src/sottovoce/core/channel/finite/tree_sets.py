@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar
 
 from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.channel.facets import Rates
+from sottovoce.core.declared import INTEGER, Declared, Form, declared, integer
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.specs import Spec, integer, take
 
 MAX_CODES = 1 << 24
 _SMALL = 4  # codes of a small instance: two levels of two
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSets:
+@declared
+class NodeSets(Declared):
     """Each node is an output of its own, so a block is k-ary randomized response on the nodes of a level.
 
     Code c falls under node c // width.
     """
 
     kind: ClassVar[str] = "nodes"
-    codes: int
-    width: int
+    codes: int = integer(2, MAX_CODES)
+    width: int = integer()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "codes", check_integer("codes", self.kind, self.codes, 2, MAX_CODES))
-        object.__setattr__(self, "width", check_integer("width", self.kind, self.width, 1, self.codes - 1))
+    def check_fields(self) -> None:
+        check_integer("width", self.kind, self.width, 1, self.codes - 1)
 
     @property
     def nodes(self) -> int:
@@ -62,17 +61,9 @@ class NodeSets:
     def miniatures(self) -> tuple[NodeSets, ...]:
         return (type(self)(min(self.codes, _SMALL), min(self.width, 2)),)
 
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "codes": self.codes, "width": self.width}
 
-    @classmethod
-    def from_spec(cls, spec: Spec) -> NodeSets:
-        names = ("codes", "width")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
-
-
-@dataclass(frozen=True, slots=True)
-class PoolSets:
+@declared
+class PoolSets(Declared):
     """Pairs of a linear map over the field of g elements and the value that it gives the node.
 
     A node is the vector of its digits in base g. An output is map * g + value, so a block draws a uniform map and sends
@@ -85,23 +76,25 @@ class PoolSets:
     """
 
     kind: ClassVar[str] = "pool"
-    codes: int
-    width: int
-    g: int
-    digits: int
-    odd: int = 0
+    derived: ClassVar[Mapping[str, Form]] = {"polynomial": INTEGER}
+    codes: int = integer()
+    width: int = integer()
+    g: int = integer(2, MAX_ORDER)
+    digits: int = integer(1, 24)
+    odd: int = integer(default=0)
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         plain = NodeSets(self.codes, self.width)
-        object.__setattr__(self, "codes", plain.codes)
-        object.__setattr__(self, "width", plain.width)
-        object.__setattr__(self, "g", check_integer("g", self.kind, self.g, 2, MAX_ORDER))
         if not is_order(self.g):
             raise reject("g", self.kind, "a prime, or a power of two up to 256", self.g)
-        object.__setattr__(self, "digits", check_integer("digits", self.kind, self.digits, 1, 24))
-        object.__setattr__(self, "odd", check_integer("odd", self.kind, self.odd, 0, 1 if self.g == 2 else 0))
+        check_integer("odd", self.kind, self.odd, 0, 1 if self.g == 2 else 0)
         if not plain.nodes <= self.g**self.digits <= MAX_CODES:
             raise ParameterError(f"Vectors of digits must number the {plain.nodes} nodes, and be at most 2**24.")
+
+    @property
+    def polynomial(self) -> int:
+        """The polynomial of the field of g elements."""
+        return polynomial(self.g)
 
     @property
     def nodes(self) -> int:
@@ -147,13 +140,3 @@ class PoolSets:
         codes, width, g = min(self.codes, _SMALL), min(self.width, 2), min(self.g, 3)
         digits = 1 if g >= -(-codes // width) else 2
         return (type(self)(codes, width, g, digits, self.odd),)
-
-    def spec(self) -> Spec:
-        plain = {"codes": self.codes, "width": self.width, "g": self.g, "digits": self.digits, "odd": self.odd}
-        return {"kind": self.kind, **plain, "polynomial": polynomial(self.g)}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> PoolSets:
-        names = ("codes", "width", "g", "digits", "odd", "polynomial")
-        values = [integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)]
-        return cls(*values[:-1])

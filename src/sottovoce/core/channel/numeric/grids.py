@@ -8,6 +8,7 @@ from typing import Any
 
 from sottovoce.core.channel.base import channel_from_spec
 from sottovoce.core.channel.numeric.rounding import Rounding
+from sottovoce.core.declared import Form
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.params import check_integer
 from sottovoce.core.specs import integer, take
@@ -27,12 +28,12 @@ def check_grids(owner: str, grids: Iterable[Rounding]) -> tuple[Rounding, ...]:
     return tuple(kept.setdefault(grid, grid) for grid in listed)
 
 
-def grids_spec(grids: Sequence[Rounding]) -> list[dict[str, Any]]:
+def _plain(grids: Sequence[Rounding]) -> list[dict[str, Any]]:
     """Runs of equal grids."""
     return [{"count": sum(1 for _ in run), "grid": grid.spec()} for grid, run in groupby(grids)]
 
 
-def grids_from(spec: object, owner: str) -> tuple[Rounding, ...]:
+def _read(spec: object, owner: str, name: str) -> tuple[Rounding, ...]:
     """The grids of a specification."""
     if not isinstance(spec, list):
         raise SpecError(f"The grids of a {owner} channel must be a list.")
@@ -46,3 +47,6 @@ def grids_from(spec: object, owner: str) -> tuple[Rounding, ...]:
         if len(grids) > MAX_COORDINATES:
             raise SpecError(f"A {owner} channel has at most {MAX_COORDINATES} coordinates.")
     return tuple(grids)
+
+
+GRIDS = Form("grids", _read, _plain, lambda name, owner, grids: check_grids(owner, grids))

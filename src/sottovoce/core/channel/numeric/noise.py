@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, chain, pairwise
@@ -13,16 +12,16 @@ from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, Extremal, Numbered, Numeric, Scale
 from sottovoce.core.channel.shapes import Clamped
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import declared, integer, integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integer, integers, take
 from sottovoce.core.work import Effort, summed
 
 MAX_OUTPUTS = 1 << 24
 _HALF = UNIT // 2
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
     """Codes 0, ..., steps plus noise of a magnitude m with a fair sign: m or -1 - m, so that zero is not counted twice.
 
@@ -33,18 +32,15 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
     """
 
     kind: ClassVar[str] = "noise"
-    steps: int
-    first: tuple[int, ...]
-    cycle: tuple[int, ...]
-    bands: tuple[int, ...]
+    steps: int = integer(1, MAX_OUTPUTS)
+    first: tuple[int, ...] = integers(1, UNIT)
+    cycle: tuple[int, ...] = integers(1, UNIT)
+    bands: tuple[int, ...] = integers(1, UNIT)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", check_integer("steps", self.kind, self.steps, 1, MAX_OUTPUTS))
+    def check_fields(self) -> None:
         for name in ("first", "cycle", "bands"):
-            weights = tuple(check_integer(name, self.kind, weight, 1, UNIT) for weight in getattr(self, name))
-            if sum(weights) != UNIT:
+            if sum(getattr(self, name)) != UNIT:
                 raise ParameterError(f"The {name!r} weights of a noise channel must sum to 2**53.")
-            object.__setattr__(self, name, weights)
         if len(self.cycle) != self.steps or len(self.first) > self.steps or len(self.bands) < 3:
             raise ParameterError(
                 "A noise channel must have at least three bands: the first at most as long as the range, each later one"
@@ -157,16 +153,6 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
             except ParameterError:
                 continue
         return tuple(found)
-
-    def fields(self) -> Spec:
-        lists = {name: list(getattr(self, name)) for name in ("first", "cycle", "bands")}
-        return {"steps": self.steps, **lists}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Noise:
-        steps, *lists = take(fields, cls.kind, ("steps", "first", "cycle", "bands"))
-        weights = (integers(w, cls.kind, n) for w, n in zip(lists, ("first", "cycle", "bands"), strict=True))
-        return cls(integer(steps, cls.kind, "steps"), *weights)
 
 
 @lru_cache(maxsize=24)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -13,9 +12,9 @@ from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Numbered, Rounded
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import decimal, declared, integer
 from sottovoce.core.errors import PrivacyError
-from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
-from sottovoce.core.specs import Spec, integer, take, text
+from sottovoce.core.params import reject
 
 PLACES = 32  # binary places to which a number is read, in steps of the grid
 MAX_STEPS = 1 << 31  # so that a position fits into 64 bits
@@ -41,7 +40,7 @@ class _Grid(Sequence[Fraction]):
         return self._low + self._step * range(self._points)[place]
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Rounding(Channel, Numbered, Rounded):
     """A number in [low, high] becomes j or j + 1, where it lies between the grid points j and j + 1 of 0, ..., steps.
 
@@ -50,17 +49,16 @@ class Rounding(Channel, Numbered, Rounded):
     """
 
     kind: ClassVar[str] = "rounding"
-    low: Decimal
-    high: Decimal
-    steps: int
+    low: Decimal = decimal()
+    high: Decimal = decimal()
+    steps: int = integer(1, MAX_STEPS)
 
     def __init__(self, low: Any, high: Any, steps: int) -> None:
-        left, right = check_decimal("low", self.kind, low), check_decimal("high", self.kind, high)
-        if not left < right:
-            raise reject("high", self.kind, f"a number above low = {left}", high)
-        object.__setattr__(self, "low", left)
-        object.__setattr__(self, "high", right)
-        object.__setattr__(self, "steps", check_integer("steps", self.kind, steps, 1, MAX_STEPS))
+        self.hold(low, high, steps)
+
+    def check_fields(self) -> None:
+        if not self.low < self.high:
+            raise reject("high", self.kind, f"a number above low = {self.low}", self.high)
 
     @property
     def rounding(self) -> Rounding:
@@ -126,15 +124,6 @@ class Rounding(Channel, Numbered, Rounded):
 
     def miniatures(self) -> tuple[Channel, ...]:
         return tuple(type(self)(self.low, self.high, steps) for steps in (1, 2, 3, 4, 6) if steps <= self.steps)
-
-    def fields(self) -> Spec:
-        return {"low": decimal_text(self.low), "high": decimal_text(self.high), "steps": self.steps}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Rounding:
-        low, high, steps = take(fields, cls.kind, ("low", "high", "steps"))
-        ends = text(low, cls.kind, "low"), text(high, cls.kind, "high")
-        return cls(*ends, steps=integer(steps, cls.kind, "steps"))
 
 
 @lru_cache(maxsize=256)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
 from sottovoce.core.channel.facets import Costed, Extremal, Numbered, Numeric, Scale
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import declared, in_units, integer
 from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, summed
 
 MAX_OUTPUTS = 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Window(Channel, Numbered, Numeric, Extremal, Costed):
     """With probability `inside` uniform over the `width` outputs from stride * code on, else uniform over the rest.
 
@@ -26,16 +25,12 @@ class Window(Channel, Numbered, Numeric, Extremal, Costed):
     """
 
     kind: ClassVar[str] = "window"
-    k: int
-    stride: int
-    width: int
-    inside: int
+    k: int = integer(2, MAX_OUTPUTS)
+    stride: int = integer(1, MAX_OUTPUTS)
+    width: int = integer(1, MAX_OUTPUTS)
+    inside: int = in_units()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_integer("k", self.kind, self.k, 2, MAX_OUTPUTS))
-        object.__setattr__(self, "stride", check_integer("stride", self.kind, self.stride, 1, MAX_OUTPUTS))
-        object.__setattr__(self, "width", check_integer("width", self.kind, self.width, 1, MAX_OUTPUTS))
-        object.__setattr__(self, "inside", check_units("inside", self.kind, self.inside))
+    def check_fields(self) -> None:
         check_integer("outputs", self.kind, self.outputs, 2, MAX_OUTPUTS)
         check_informative(self.kind, units(self.inside), Fraction(self.width, self.outputs))
 
@@ -116,14 +111,6 @@ class Window(Channel, Numbered, Numeric, Extremal, Costed):
             inside = max(least, floor_unit(ratio * width / (ratio * width + outputs - width)))
             found.append(type(self)(k, stride, width, inside))
         return tuple(found)
-
-    def fields(self) -> Spec:
-        return {"k": self.k, "stride": self.stride, "width": self.width, "inside": self.inside}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Window:
-        names = ("k", "stride", "width", "inside")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(fields, cls.kind, names), strict=True)))
 
 
 def _powers(n: int, power: int) -> int:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import comb
 from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.rational import FINE, UNIT, floor_unit, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Coordinates, Costed, Scale
 from sottovoce.core.channel.listing import product_codes
-from sottovoce.core.channel.numeric.grids import check_grids, grids_from, grids_spec
+from sottovoce.core.channel.numeric.grids import GRIDS
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins, flips_span
+from sottovoce.core.declared import declared, in_units, of_form
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, steps, summed
 
 TRIES = 8  # draws of fair signs in the span, for dimensions with ties: half of all draws are tied for two numbers
 SMALL = (1, 2, 3, 4)  # dimensions of the small instances
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class HalfSpace(Channel, Coordinates, Costed):
     """Each number is rounded to an end of its range, which gives a vector v of signs; the report is another one, t.
 
@@ -34,12 +33,10 @@ class HalfSpace(Channel, Coordinates, Costed):
     """
 
     kind: ClassVar[str] = "half-space"
-    grids: tuple[Rounding, ...]
-    inside: int
+    grids: tuple[Rounding, ...] = of_form(GRIDS)
+    inside: int = in_units()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "grids", check_grids(self.kind, self.grids))
-        object.__setattr__(self, "inside", check_units("inside", self.kind, self.inside))
+    def check_fields(self) -> None:
         if self.grids[0].steps != 1:
             raise ParameterError(f"The grids of a {self.kind} channel must have one step, from end to end.")
 
@@ -193,14 +190,6 @@ class HalfSpace(Channel, Coordinates, Costed):
         return tuple(
             self.of_ratio([different[place % len(different)] for place in range(size)], ratio) for size in SMALL
         )
-
-    def fields(self) -> Spec:
-        return {"grids": grids_spec(self.grids), "inside": self.inside}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> HalfSpace:
-        grids, inside = take(fields, cls.kind, ("grids", "inside"))
-        return cls(grids_from(grids, cls.kind), integer(inside, cls.kind, "inside"))
 
 
 @lru_cache(maxsize=64)

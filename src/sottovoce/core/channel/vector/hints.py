@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
@@ -13,12 +12,12 @@ from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, Summed
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.channel.vector.place import Slots, vectors_from
+from sottovoce.core.channel.vector.place import Slots
 from sottovoce.core.coins import Coins, flips_span
+from sottovoce.core.declared import declared, integer, integers
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integer, integers, take
 from sottovoce.core.work import Effort, summed
 
 MAX_SLOTS = 48
@@ -31,7 +30,7 @@ def _disagrees(state: int) -> bool:
     return state != AGREES
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Hints(Slots, Summed, Costed):
     """For a place without an entry a report has + or -, each with probability `speak` / 2**53, or nothing.
 
@@ -43,15 +42,12 @@ class Hints(Slots, Summed, Costed):
     """
 
     kind: ClassVar[str] = "hints"
-    speak: int
-    firsts: tuple[int, ...]
+    speak: int = integer(1, UNIT // 2 - 1)
+    firsts: tuple[int, ...] = integers(1, UNIT - 1)
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         check_integer("most", self.kind, self.most, 1, MAX_SLOTS)
-        object.__setattr__(self, "speak", check_integer("speak", self.kind, self.speak, 1, UNIT // 2 - 1))
-        firsts = tuple(check_integer("firsts", self.kind, number, 1, UNIT - 1) for number in self.firsts)
-        object.__setattr__(self, "firsts", firsts)
-        if len(firsts) != self.most or sum(firsts) >= UNIT:
+        if len(self.firsts) != self.most or sum(self.firsts) >= UNIT:
             raise ParameterError("A hints channel must have one share for each slot, and the shares must leave a rest.")
         if self.slope <= 0:
             raise ParameterError("The reports of this hints channel are independent of the answer; raise epsilon.")
@@ -209,13 +205,3 @@ class Hints(Slots, Summed, Costed):
         sizes = ((2, 1), (3, 1)) if self.most == 1 else ((2, 1), (2, 2))
         ratio = self.ratio()
         return tuple(self.of_ratio(Sparse(size, most, self.bound), self.speak, ratio) for size, most in sizes)
-
-    def fields(self) -> Spec:
-        return {**self.vector_fields(), "speak": self.speak, "firsts": list(self.firsts)}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Hints:
-        names = ("dimensions", "most", "bound", "speak", "firsts")
-        dimensions, most, bound, speak, firsts = take(fields, cls.kind, names)
-        vectors = vectors_from(cls.kind, dimensions, most, bound)
-        return cls(vectors, integer(speak, cls.kind, "speak"), integers(firsts, cls.kind, "firsts"))

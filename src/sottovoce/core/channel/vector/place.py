@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import comb
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sottovoce.core.arithmetic.rational import FINE, floor_unit
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
@@ -18,18 +17,18 @@ from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.channel.listing import CodeList, combination
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import Declared, Form, declared, integer
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import PrivacyError
-from sottovoce.core.params import decimal_text
-from sottovoce.core.specs import Spec, integer, take, text
 
 _WHOLE = 1 << PLACES
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Slots(Channel, Vectors, Slotted):
     """What channels for sparse vectors share: codes are tuples of (place, number), at most `most` of them."""
 
+    derived: ClassVar[Mapping[str, Form]] = Sparse.forms
     vectors: Sparse
 
     @property
@@ -100,9 +99,11 @@ class Slots(Channel, Vectors, Slotted):
         """Whether a number is rounded to the upper end."""
         return coins.flip(self.position(number) << (FINE - PLACES))
 
-    def vector_fields(self) -> Spec:
-        numbers = {"dimensions": self.dimensions, "most": self.most}
-        return {**numbers, "bound": decimal_text(self.bound)}
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """The keys of the vectors stand beside those of the channel."""
+        vectors = Sparse(*(values[name] for name in cls.derived))
+        return cls(vectors, **{name: values[name] for name in cls.forms})
 
 
 @lru_cache(maxsize=64)
@@ -117,13 +118,7 @@ def _filler(vectors: Sparse) -> Fraction:
     return vectors.side.encode(vectors.filler)
 
 
-def vectors_from(owner: str, dimensions: object, most: object, bound: object) -> Sparse:
-    """The vectors that a specification describes."""
-    sizes = integer(dimensions, owner, "dimensions"), integer(most, owner, "most")
-    return Sparse(*sizes, bound=text(bound, owner, "bound"))
-
-
-@dataclass(frozen=True, slots=True)
+@declared
 class Place(Slots, Numbered):
     """One of `most` slots, chosen uniformly. The report of (place, number) is 2 place or 2 place + 1.
 
@@ -209,13 +204,6 @@ class Place(Slots, Numbered):
     def miniatures(self) -> tuple[Channel, ...]:
         return tuple(type(self)(Sparse(size, min(self.most, size - 1, 3), self.bound)) for size in (2, 3, 4))
 
-    def fields(self) -> Spec:
-        return self.vector_fields()
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Place:
-        return cls(vectors_from(cls.kind, *take(fields, cls.kind, ("dimensions", "most", "bound"))))
-
 
 def _places_together(second: Channel, dimensions: int) -> int | None:
     """For how many places one report can support the code of one sign and not that of the other."""
@@ -227,8 +215,8 @@ def _places_together(second: Channel, dimensions: int) -> int | None:
 
 
 # --- a second stage: rows of Hadamard matrices with a sign --------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class SignedSets:
+@declared
+class SignedSets(Declared):
     """Places with a sign as halves of a Hadamard row: code 2 j has the outputs where row j is +1, 2 j + 1 the others.
 
     Place j lies in group j mod `groups` and has row j // groups + 1 of the `order` outputs there. An output of a group
@@ -237,14 +225,12 @@ class SignedSets:
     """
 
     kind: ClassVar[str] = "signed"
-    dimensions: int
-    order: int
-    groups: int
+    dimensions: int = integer()
+    order: int = integer()
+    groups: int = integer()
 
-    def __post_init__(self) -> None:
-        plain = HadamardSets(self.dimensions, self.order, self.groups)  # checks all three
-        for name, number in (("dimensions", plain.codes), ("order", plain.order), ("groups", plain.groups)):
-            object.__setattr__(self, name, number)
+    def check_fields(self) -> None:
+        self.rows  # noqa: B018 - checks all three
 
     @property
     def rows(self) -> HadamardSets:
@@ -295,14 +281,6 @@ class SignedSets:
 
     def miniatures(self) -> tuple[SignedSets, ...]:
         return type(self)(2, 4, 1), type(self)(3, 2, 3)
-
-    def spec(self) -> Spec:
-        return {"kind": self.kind, "dimensions": self.dimensions, "order": self.order, "groups": self.groups}
-
-    @classmethod
-    def from_spec(cls, spec: Spec) -> SignedSets:
-        names = ("dimensions", "order", "groups")
-        return cls(*(integer(v, cls.kind, n) for n, v in zip(names, take(spec, cls.kind, names), strict=True)))
 
 
 def signed_rows(dimensions: int, groups: int, ratio: Fraction) -> Block:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.hashing import WORD
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, PublicCoins, Relaying, Summed, Vectors
 from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, Reading, axis_ends, facts
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import a_channel, declared, integer
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort
 
 GOLDEN = 0x9E3779B97F4A7C15
@@ -30,7 +28,7 @@ MIDDLE = 2048  # the summand of zero
 LAST = 2 * MIDDLE - 1  # 16 standard deviations: no draw of a device is cut off, and the weight of a report is bounded
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed):
     """The report of `inner`, a cap on the unit sphere of k dimensions, on a projection that the public words choose.
 
@@ -44,11 +42,10 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
     """
 
     kind: ClassVar[str] = "projected"
-    size: int
-    inner: Cap
+    size: int = integer(2, MAX_DIMENSIONS)
+    inner: Cap = a_channel()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", check_integer("size", self.kind, self.size, 2, MAX_DIMENSIONS))
+    def check_fields(self) -> None:
         if not isinstance(self.inner, Cap) or self.inner.law != "sphere":
             raise ParameterError("The inner channel of a projected one must be a cap on the sphere.")
         if self.inner.size not in projections(self.size):
@@ -166,14 +163,6 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
 
     def miniatures(self) -> tuple[Channel, ...]:
         return ()
-
-    def fields(self) -> Spec:
-        return {"size": self.size, "inner": self.inner.spec()}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Projected:
-        size, inner = take(fields, cls.kind, ("size", "inner"))
-        return cls(integer(size, cls.kind, "size"), channel_from_spec(inner))  # type: ignore[arg-type]
 
 
 def padded(size: int) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.arithmetic.rational import FINE
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.stages import Then
 from sottovoce.core.channel.facets import (
     Coordinates,
@@ -26,18 +25,18 @@ from sottovoce.core.channel.facets import (
 )
 from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.listing import product_codes
-from sottovoce.core.channel.numeric.grids import check_grids, grids_from, grids_spec
+from sottovoce.core.channel.numeric.grids import GRIDS
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import a_channel, declared, integer, of_form
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, effort, summed
 
 MAX_BITS = 1 << 23  # of the numbers in a ratio: reading a specification must not take minutes
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
     """`count` of the coordinates, from one that the report's id chooses on and round the end, are rounded to their
     grids and randomized by `inner`, independently; their reports stand side by side, the first chosen one lowest.
@@ -47,15 +46,14 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
     """
 
     kind: ClassVar[str] = "sampled-coordinates"
-    grids: tuple[Rounding, ...]
-    inner: Channel
-    count: int
-    bits: int = WORD
+    grids: tuple[Rounding, ...] = of_form(GRIDS)
+    inner: Channel = a_channel()
+    count: int = integer()
+    bits: int = integer(default=WORD)
 
-    def __post_init__(self) -> None:
-        grids = check_grids(self.kind, self.grids)
-        object.__setattr__(self, "grids", grids)
-        object.__setattr__(self, "count", check_integer("count", self.kind, self.count, 1, len(grids)))
+    def check_fields(self) -> None:
+        grids = self.grids
+        check_integer("count", self.kind, self.count, 1, len(grids))
         if self.bits not in (2, 8, WORD):
             raise reject("bits", self.kind, "64 (2 or 8 in proofs)", self.bits)
         if len(grids) > 1 << min(self.bits, FINE):  # no id would be accepted, and a device would draw forever
@@ -203,16 +201,6 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
             for inner in small[:2]
             for wide, count in sizes
         )
-
-    def fields(self) -> Spec:
-        grids = grids_spec(self.grids)
-        return {"grids": grids, "inner": self.inner.spec(), "count": self.count, "bits": self.bits}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> SampledCoordinates:
-        grids, inner, count, bits = take(fields, cls.kind, ("grids", "inner", "count", "bits"))
-        numbers = integer(count, cls.kind, "count"), integer(bits, cls.kind, "bits")
-        return cls(grids_from(grids, cls.kind), channel_from_spec(inner), *numbers)
 
 
 def _small(inner: Channel) -> tuple[Channel, ...]:

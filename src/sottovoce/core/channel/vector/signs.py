@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import comb
 from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
 from sottovoce.core.channel.facets import Costed, Relaying, Summed, facet, slots_of
 from sottovoce.core.channel.finite.block import Block
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.hints import Hints
-from sottovoce.core.channel.vector.place import SignedSets, Slots, vectors_from
+from sottovoce.core.channel.vector.place import SignedSets, Slots
 from sottovoce.core.coins import Coins, flips_span
+from sottovoce.core.declared import declared, in_units, integer
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.specs import Spec, integer, take
 from sottovoce.core.work import Effort, summed
 
 MAX_SLOTS = 48  # so that every pattern of agreement has a number that one coin draws
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Signs(Slots, Summed, Costed):
     """Each of `most` slots agrees or not; patterns in which at least `least` agree are likelier than the others.
 
@@ -37,13 +36,12 @@ class Signs(Slots, Summed, Costed):
     """
 
     kind: ClassVar[str] = "signs"
-    least: int
-    inside: int
+    least: int = integer()
+    inside: int = in_units()
 
-    def __post_init__(self) -> None:
+    def check_fields(self) -> None:
         check_integer("most", self.kind, self.most, 1, MAX_SLOTS)
-        object.__setattr__(self, "least", check_integer("least", self.kind, self.least, 1, self.most))
-        object.__setattr__(self, "inside", check_units("inside", self.kind, self.inside))
+        check_integer("least", self.kind, self.least, 1, self.most)
         check_informative(self.kind, units(self.inside), Fraction(self.patterns[0], sum(self.patterns)))
 
     @classmethod
@@ -137,16 +135,6 @@ class Signs(Slots, Summed, Costed):
         sizes = [(2, 1, 1), (3, 1, 1)] if self.most == 1 else [(2, 2, 2), (3, 2, 1), (3, 3, 2), (3, 3, 3)]
         ratio = self.ratio()
         return tuple(self.of_ratio(Sparse(size, most, self.bound), least, ratio) for size, most, least in sizes)
-
-    def fields(self) -> Spec:
-        return {**self.vector_fields(), "least": self.least, "inside": self.inside}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Signs:
-        names = ("dimensions", "most", "bound", "least", "inside")
-        dimensions, most, bound, least, inside = take(fields, cls.kind, names)
-        numbers = integer(least, cls.kind, "least"), integer(inside, cls.kind, "inside")
-        return cls(vectors_from(cls.kind, dimensions, most, bound), *numbers)
 
 
 class Score(NamedTuple):

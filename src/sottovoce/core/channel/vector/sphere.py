@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.arithmetic.rational import FINE, UNIT, floor_unit, odds
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_units
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Summed, Vectors
 from sottovoce.core.channel.listing import CodeList
 from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.channel.vector.cap_law import cap, log_norm, signed_share, tail
 from sottovoce.core.coins import Coins
+from sottovoce.core.declared import decimal, declared, in_units, integer, text
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import check_decimal, check_integer, decimal_text, reject
-from sottovoce.core.specs import Spec, integer, take, text
+from sottovoce.core.params import reject
 
 LAWS = ("sphere", "gauss")
 MAX_DIMENSIONS = 1 << 16
@@ -60,7 +59,7 @@ class Reading(NamedTuple):
     across: float
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Cap(Channel, Vectors, Summed, Capped):
     """With probability `keep` / 2**53 a random vector whose component along the answer exceeds a threshold, else below.
 
@@ -71,22 +70,16 @@ class Cap(Channel, Vectors, Summed, Capped):
     """
 
     kind: ClassVar[str] = "cap"
-    size: int
-    law: str
-    threshold: Decimal
-    keep: int
+    size: int = integer(2, MAX_DIMENSIONS)
+    law: str = text(*LAWS)
+    threshold: Decimal = decimal()
+    keep: int = in_units()
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", check_integer("size", self.kind, self.size, 2, MAX_DIMENSIONS))
-        if self.law not in LAWS:
-            raise reject("law", self.kind, " or ".join(map(repr, LAWS)), self.law)
-        threshold = check_decimal("threshold", self.kind, self.threshold)
+    def check_fields(self) -> None:
         most = 1 if self.law == "sphere" else REACH
-        if not 0 <= threshold < most or not float(threshold) < most:
+        if not 0 <= self.threshold < most or not float(self.threshold) < most:
             raise reject("threshold", self.kind, f"a number in [0, {most})", self.threshold)
-        object.__setattr__(self, "threshold", threshold)
-        object.__setattr__(self, "keep", check_units("keep", self.kind, self.keep))
-        empty = shares(self.size, self.law, float(threshold))[0] < 1e-30  # before anything is divided by it
+        empty = shares(self.size, self.law, float(self.threshold))[0] < 1e-30  # before anything is divided by it
         if empty or facts(self).mean <= 0 or self.ratio() <= (1 + SAFETY) ** 2:
             raise ParameterError("The reports of this cap channel are independent of the answer; raise epsilon.")
 
@@ -174,15 +167,6 @@ class Cap(Channel, Vectors, Summed, Capped):
 
     def miniatures(self) -> tuple[Channel, ...]:
         return ()
-
-    def fields(self) -> Spec:
-        return {"size": self.size, "law": self.law, "threshold": decimal_text(self.threshold), "keep": self.keep}
-
-    @classmethod
-    def from_fields(cls, fields: Spec) -> Cap:
-        size, law, threshold, keep = take(fields, cls.kind, ("size", "law", "threshold", "keep"))
-        number = check_decimal("threshold", cls.kind, text(threshold, cls.kind, "threshold"))
-        return cls(integer(size, cls.kind, "size"), text(law, cls.kind, "law"), number, integer(keep, cls.kind, "keep"))
 
 
 def axis_ends(size: int) -> CodeList:
