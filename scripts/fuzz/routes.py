@@ -26,9 +26,9 @@ from sottovoce.client.sealing import seal
 from sottovoce.core.asked import Asked
 from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
 from sottovoce.core.exchange.wire import VERSION, Batch
+from sottovoce.service.app import Application
 from sottovoce.service.collector import Collector, add_study
 from sottovoce.service.course import Course, written_protocol
-from sottovoce.service.http.app import Application
 from sottovoce.service.logs import make_log
 from sottovoce.service.shuffler.opening import sealed_route_of
 from sottovoce.service.shuffler.unsealing import new_key

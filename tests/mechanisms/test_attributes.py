@@ -80,7 +80,9 @@ def test_fakes_are_unbiased_and_as_precise_as_predicted() -> None:
     people = [{"sex": "f" if i % 4 else "m", "answer": i % 3 if i % 2 else 0} for i in range(30_000)]
     found = m.estimate(m.tally(m.privatize(people, seed=1)))
     truth = [0.75, 0.25, 2 / 3, 1 / 6, 1 / 6]
-    assert list(found.labels) == ["sex: f", "sex: m", "answer: 0", "answer: 1", "answer: 2"]
+    assert list(found.labels) == [("sex", "f"), ("sex", "m"), ("answer", 0), ("answer", 1), ("answer", 2)]
+    assert found.axes.texts() == ["sex: f", "sex: m", "answer: 0", "answer: 1", "answer: 2"]
+    assert list(found.to_frame()["attribute"]) == ["sex"] * 2 + ["answer"] * 3
     assert np.abs(found.values - truth).max() < 5 * found.std_errors.max()
     predicted = m.variance({"sex": truth[:2], "answer": truth[2:]}, 30_000)
     assert found.std_errors**2 == pytest.approx(predicted, rel=0.05)

@@ -15,7 +15,7 @@ from sottovoce.core.channel import ArcSets, Block, Channel, Then, Window
 from sottovoce.core.channel.finite.block import nearest_arc
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.exact import law
-from sottovoce.mechanisms.distribution.common import arc_share, bandwidth, wave_distance
+from sottovoce.mechanisms.distribution.common import arc_share, bandwidth
 from sottovoce.testing import check_mechanism
 
 EPSILONS = ["0.01", "0.5", "1", "2", "5"]
@@ -87,6 +87,16 @@ def moved(channel: Channel, first: int, second: int) -> Fraction:
     rows = [{report: p for (_, report), p in law(channel, code).items()} for code in (first, second)]
     steps = [rows[0].get(y, Fraction(0)) - rows[1].get(y, Fraction(0)) for y in range(outputs)]
     return sum(map(abs, accumulate(steps)), Fraction(0))
+
+
+def wave_distance(apart: Fraction, half_width: Fraction, low: Fraction) -> Fraction:
+    """The Wasserstein distance of the reports of two answers that are `apart`, as parts of the range (lemma 5.4).
+
+    It is apart (1 - (2 b + 1) low) for any wave on [-b, 1 + b], with b = `half_width` and the density `low` outside,
+    since reports are moved by as much as the answer is, except for those of the uniform part. So of all waves with one
+    width the square wave, which has the smallest `low`, separates answers best.
+    """
+    return apart * (1 - (2 * half_width + 1) * low)
 
 
 @pytest.mark.parametrize("epsilon", ["0.3", "1", "3"])

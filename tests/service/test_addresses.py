@@ -21,9 +21,9 @@ from starlette.testclient import TestClient
 from sottovoce.cli import main
 from sottovoce.cli.collector import serve as command
 from sottovoce.core.errors import ParameterError
+from sottovoce.service.app import Application
 from sottovoce.service.http import addresses
 from sottovoce.service.http.addresses import Addresses
-from sottovoce.service.http.app import Application
 from sottovoce.service.http.server import bound_socket, make_server
 from sottovoce.service.stores.sqlite import SQLiteStore
 from tests.service.studies import add, collecting, everyone, grr

@@ -13,8 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.service.app import Application
 from sottovoce.service.collector import Collector
-from sottovoce.service.http.app import Application
 from sottovoce.service.logs import make_log
 from sottovoce.service.stores import open_store
 from tests.service.studies import send

@@ -21,8 +21,8 @@ from starlette.testclient import TestClient
 import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.service import acts, intake, writer
+from sottovoce.service.app import Application
 from sottovoce.service.course import stored_tallies
-from sottovoce.service.http.app import Application
 from sottovoce.service.invitations import invite, token_hash
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import CLOSED, Store, StoreFullError

@@ -20,13 +20,13 @@ import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
 from sottovoce.privacy.accounting.shuffling import shuffled
+from sottovoce.service.app import Application
 from sottovoce.service.collector import MOST_LEVELS, Collector
 from sottovoce.service.http import admin, public
-from sottovoce.service.http.app import Application
 from sottovoce.service.http.headers import SECURITY
 from sottovoce.service.http.openapi import DOCUMENT
-from sottovoce.service.http.problems import PROBLEMS
 from sottovoce.service.invitations import add_token, invite
+from sottovoce.service.problems import PROBLEMS
 from sottovoce.service.results import REPEATED
 from sottovoce.service.shuffler.opening import sealed_route_of
 from sottovoce.service.shuffler.unsealing import new_key
@@ -210,6 +210,14 @@ def test_estimates_in_three_forms_are_the_same(site: Site) -> None:
     ).read_all()
     assert table.column("estimate").to_pylist() == [row["estimate"] for row in rows]
     assert json.loads(table.schema.metadata[b"sottovoce"])["reports"] == 1000
+
+
+def test_estimates_do_not_parse_the_study_file_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.get("STUDY/estimates")
+    monkeypatch.setattr("sottovoce.service.course.parse_study", lambda source: pytest.fail("parsed again"))
+    for batch in drawn(site.manifest, ["lark"] * 600 + ["owl"] * 400, 1):
+        site.post(batch.to_cbor())
+    assert len(site.get("STUDY/estimates").json()["rows"]) == 3
 
 
 def test_anyone_can_estimate_again_from_the_tallies(site: Site) -> None:

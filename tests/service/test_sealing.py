@@ -22,8 +22,8 @@ from sottovoce.client.transport import HttpTransport, Interrupted, Reply
 from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError, ReportError, SottovoceError
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.service.app import Application
 from sottovoce.service.collector import Collector
-from sottovoce.service.http.app import Application
 from sottovoce.service.invitations import invite
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
 from sottovoce.service.shuffler.opening import sealed_route

@@ -23,8 +23,8 @@ import pytest
 from sottovoce.cli import main
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE
+from sottovoce.service.app import Application
 from sottovoce.service.http import reports, server
-from sottovoce.service.http.app import Application
 from sottovoce.service.http.streams import Streams
 from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.service.writer import utc_today

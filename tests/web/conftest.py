@@ -78,7 +78,7 @@ def browser(require_tool: Callable[[str], str]) -> Iterator[Any]:
 @contextmanager
 def collector_at_work(folder: Path, protocol: Any, *, sealed: Any = (), **facts: Any) -> Iterator[Any]:
     """The real collector on a port of its own, with one open study; the day is today."""
-    from sottovoce.service.http.app import Application
+    from sottovoce.service.app import Application
     from sottovoce.service.http.server import make_server
     from sottovoce.service.stores import open_store
     from tests.service.studies import add, collecting

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from sottovoce.service.app import Application
 from sottovoce.service.collector import Collector
-from sottovoce.service.http.app import Application
 from sottovoce.service.http.server import make_server
 from sottovoce.service.logs import make_log
 from sottovoce.service.stores import open_store

@@ -61,8 +61,8 @@ PHONE = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touc
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The real collector with a study of every kind of answer."""
+    from sottovoce.service.app import Application
     from sottovoce.service.collector import Collector
-    from sottovoce.service.http.app import Application
     from sottovoce.service.http.server import make_server
     from sottovoce.service.logs import make_log
     from sottovoce.service.stores import open_store

@@ -49,8 +49,8 @@ WAIT = 5000  # milliseconds: two refreshes of the page
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The real collector; `site.add(name)` is a study of its own for a test."""
+    from sottovoce.service.app import Application
     from sottovoce.service.collector import Collector
-    from sottovoce.service.http.app import Application
     from sottovoce.service.http.server import make_server
     from sottovoce.service.logs import make_log
     from sottovoce.service.stores import open_store

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from sottovoce.core.errors import MissingExtraError
 
-HELP = ("--help", "-h")
 NEEDED = ("typer", "rich")
 INSTALL = "pip install 'sottovoce[analysis]'"
 

@@ -22,7 +22,7 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.tally.tally import Tally
 
-COLUMNS = ("value", "estimate", "std_error", "low", "high")
+NUMBERS = ("estimate", "std_error", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ def estimate(
     say: Callable[[str], None] = print
     if form == "csv":
         mark = [COLUMN] if found.simulated else []
-        comma_separated([*COLUMNS, *mark], ([*(row[name] for name in COLUMNS), *["true"] * len(mark)] for row in rows))
+        names = (*found.axes.keys, *NUMBERS)
+        comma_separated([*names, *mark], ([*(row[name] for name in names), *["true"] * len(mark)] for row in rows))
         say = note
     else:
         _table(found, interval, rows)
@@ -90,9 +91,12 @@ def _rows(found: Estimate, interval: IntervalChoice, bounds: Bounds, top: int | 
     order = np.arange(len(found.values))
     if top is not None:
         order = np.argsort(-found.values, kind="stable")[:top]
+    labels = dict(zip(found.axes.keys, found.axes.columns(), strict=True))
     columns = (found.values, np.sqrt(found.evidence.variances(interval.target)), *bounds)
+    numbers = dict(zip(NUMBERS, columns, strict=True))
     return [
-        dict(zip(COLUMNS, (found.labels[int(code)], *(float(column[code]) for column in columns)), strict=True))
+        {name: column[int(code)] for name, column in labels.items()}
+        | {name: float(column[code]) for name, column in numbers.items()}
         for code in order
     ]
 
@@ -126,8 +130,11 @@ def _table(found: Estimate, interval: IntervalChoice, rows: list[dict[str, Any]]
     # Two digits of the smallest standard error: more would be noise, fewer would hide it.
     smallest = min((row["std_error"] for row in rows if row["std_error"] > 0), default=1e-4)
     digits = min(12, max(2, 1 - floor(log10(smallest))))
-    lines = [[printable(row["value"]), *(f"{row[name]:.{digits}f}" for name in COLUMNS[1:])] for row in rows]
-    table(("value", "estimate", "std error", "low", "high"), lines, numbers=4)
+    names = found.axes.keys
+    lines = [
+        [*(printable(row[name]) for name in names), *(f"{row[name]:.{digits}f}" for name in NUMBERS)] for row in rows
+    ]
+    table((*names, "estimate", "std error", "low", "high"), lines, numbers=4)
     together = ", all of them at once" if interval.simultaneous else ""
     kind = f", {found.quality}" if found.decoder.moves else ""
     intervals = "interval" if len(found.values) == 1 else "intervals"

@@ -16,6 +16,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text, reject
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.by_group import NO_DIFFERENCE, ByGroup
 from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder
@@ -147,6 +148,11 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def labels(self) -> Sequence[object]:
         """The label of each value."""
         return self.evidence.labels
+
+    @property
+    def axes(self) -> Axes:
+        """The axes of the values, with their names and labels."""
+        return self.evidence.axes
 
     @property
     def mechanism(self) -> Mechanism:
@@ -291,16 +297,16 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         target: str = "population",
         simultaneous: bool = False,
     ) -> pd.DataFrame:
-        """A table: value, estimate, standard error and interval for the target; a simulation has one more column.
+        """A table: labels along each axis, estimate, standard error and interval for the target.
 
-        `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
+        A simulation has one more column. `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
         """
         import pandas as pd
 
         low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
-        columns = {"estimate": self.values, "std_error": np.sqrt(self.evidence.variances(target))}
-        table = pd.DataFrame({self.evidence.column: list(self.labels), **columns, "low": low, "high": high})
-        frame = self.evidence.framed(table)
+        numbers = {"estimate": self.values, "std_error": np.sqrt(self.evidence.variances(target))}
+        labels = dict(zip(self.axes.headings, self.axes.columns(), strict=True))
+        frame = self.evidence.framed(pd.DataFrame({**labels, **numbers, "low": low, "high": high}))
         if self.simulated:
             frame[COLUMN] = True
         frame.attrs["remark"] = self.remark(Bounds(low, high), target=target)
@@ -318,8 +324,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         """All of it in plain data for JSON; numbers that are not finite are None."""
         bounds = self.ci(level, method=method, target=target, simultaneous=simultaneous)
         errors = np.sqrt(self.evidence.variances(target))
-        columns = (self.labels, self.values, errors, *bounds)
-        names = ("value", "estimate", "std_error", "low", "high")
+        columns = (*self.axes.columns(), self.values, errors, *bounds)
+        names = (*self.axes.keys, "estimate", "std_error", "low", "high")
         return {
             "question": self.question.spec(),
             "n": self.n,
@@ -329,6 +335,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
             "method": method or self.default_method,
             "target": target,
             "simultaneous": simultaneous,
+            "axes": list(self.axes.names),
             "rows": [dict(zip(names, map(_plain, row), strict=True)) for row in zip(*columns, strict=True)],
             "sources": [source.to_dict() for source in self.sources],
             "remark": self.remark(bounds, target=target),

@@ -21,6 +21,7 @@ from sottovoce.core import late
 from sottovoce.core.errors import NoCovarianceError, ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.fakes import FakeReports, weighted
 
 if TYPE_CHECKING:
@@ -120,10 +121,9 @@ class Evidence(ABC):
         methods: of intervals; `default` is the default one, `default_inside` that of values that a decoder moved.
         noun: the name of one value.
         quality: the kind of the linear estimate, in a word.
-        column: the heading of the labels in a table.
         picture: the function that draws it.
         n: how many reports there are.
-        labels: one for each value.
+        axes: the names of the values, along one axis or several; `labels` has one for each value.
         question: the question of the values, if it is known.
         also: evidence about other questions that was read from the same reports.
         slack: how far the values may be off on average, such as by where answers lie inside a bucket.
@@ -134,13 +134,17 @@ class Evidence(ABC):
     default_inside: ClassVar[str | None] = None
     noun: ClassVar[str]
     quality: ClassVar[str] = "unbiased"
-    column: ClassVar[str] = "value"
     picture: ClassVar[str] = "estimate.plot:plot"
     n: int
     labels: Sequence[object]
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
     slack: float = 0.0
+
+    @property
+    def axes(self) -> Axes:
+        """One axis of values, unless the evidence says otherwise."""
+        return Axes.of("value", self.labels)
 
     # --- readings ----------------------------------------------------------------------------------
     @abstractmethod

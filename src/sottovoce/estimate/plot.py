@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: str, axes: Any) -> Any:
     """One row for each value, in the order of the domain: point, interval, numbers; lines where the truth must end."""
-    labels = [printable(label, MOST_LABEL) for label in estimate.labels]
+    labels = [printable(text, MOST_LABEL) for text in estimate.axes.texts()]
     places = decimals(np.sqrt(estimate.evidence.variances(target)))
     limits = [float(end) for end in estimate.evidence.limits] if np.ndim(estimate.evidence.limits[0]) == 0 else []
     note = estimate.remark(bounds, target=target)
@@ -43,8 +43,8 @@ def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: s
     title += f"\n{100 * level:g} % {about}"
     picture = DrawnValues(labels, estimate.values, bounds, places, limits)
     if len(labels) <= MOST_LISTED:
-        return _rows(picture, axes, title, (estimate.evidence.column, named), note)
-    return _points(picture, axes, title, (noun, estimate.evidence.column), note)
+        return _rows(picture, axes, title, (": ".join(estimate.axes.headings), named), note)
+    return _points(picture, axes, title, (noun, ": ".join(estimate.axes.headings)), note)
 
 
 def plot_difference(found: Difference, level: float, method: str, axes: Any) -> Any:

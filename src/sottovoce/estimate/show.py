@@ -9,6 +9,7 @@ from sottovoce.core import late
 from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.language.display import card, printable
 from sottovoce.core.question import Mean, Variance
+from sottovoce.estimate.axes import VALUE
 from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 SUBJECTS = {
     "mean of a coordinate": "mean of each coordinate",
     "variance within": "variance within each group",
+    "value of an attribute": "value of each attribute",
     "share within": "share of each value within each group",
 }
 
@@ -53,7 +55,8 @@ class ShownEstimate:
         """The table of `to_frame` in Markdown, with `methods_sentence` below it."""
         frame = _own(self).to_frame(level, method=method, target=target, simultaneous=simultaneous)
         said = self.methods_sentence(level, method=method, target=target, simultaneous=simultaneous)
-        return markdown(printed(frame), said)
+        own = _own(self)
+        return markdown(printed(frame, own.axes.headings), said)
 
     def to_latex(
         self,
@@ -66,7 +69,8 @@ class ShownEstimate:
         """The table of `to_frame` in LaTeX, with `methods_sentence` as its caption."""
         frame = _own(self).to_frame(level, method=method, target=target, simultaneous=simultaneous)
         said = self.methods_sentence(level, method=method, target=target, simultaneous=simultaneous)
-        return latex(printed(frame), said)
+        own = _own(self)
+        return latex(printed(frame, own.axes.headings), said)
 
     def methods_sentence(
         self,
@@ -100,7 +104,7 @@ class ShownEstimate:
                 frame = own.to_frame()
             except NoIntervalError as problem:
                 return card(f"Estimate: {subject(own)}", facts[:-1], notes=[str(problem)], simulated=own.simulated)
-        table = printed(frame)
+        table = printed(frame, own.axes.headings)
         notes = [frame.attrs["remark"], *(str(doubt.message) for doubt in doubts), *own.notes, own.missing]
         shown = (table.header, table.rows)
         return card(f"Estimate: {subject(own)}", facts, table=shown, notes=notes, simulated=own.simulated)
@@ -114,6 +118,6 @@ def subject(found: Estimate) -> str:
     """What was estimated, such as "share of each value"."""
     noun = found.evidence.noun
     if len(found.values) == 1:
-        labelled = isinstance(found.question, (Mean, Variance)) and found.evidence.column == "value"
+        labelled = isinstance(found.question, (Mean, Variance)) and found.axes.headings == (VALUE,)
         return printable(found.labels[0]) if labelled else noun
-    return SUBJECTS.get(noun, f"{noun} of each {found.evidence.column}")
+    return SUBJECTS.get(noun, f"{noun} of each {' and '.join(found.axes.headings)}")

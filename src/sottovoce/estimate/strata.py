@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.params import check_integer
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
@@ -37,12 +38,12 @@ class StrataEvidence(Evidence):
         return self.parts[0].noun
 
     @property
-    def column(self) -> str:  # type: ignore[override]
-        return self.parts[0].column
+    def axes(self) -> Axes:
+        return self.parts[0].axes
 
     @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.parts[0].labels
+        return self.axes.labels
 
     @property
     def n(self) -> int:  # type: ignore[override]

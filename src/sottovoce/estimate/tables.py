@@ -27,7 +27,7 @@ TARGETED = {
     "population": "for the population that the participants were drawn from",
     "sample": "for these participants themselves",
 }
-LABELS = ("value", "group", "other")
+LABELS = ("group", "other")  # of comparisons
 # Columns whose numbers have another scale than the estimates.
 FORMATS = {"size": "{:,.0f}", "share": "{:.3f}", "p_value": "{:.2g}", "adjusted": "{:.2g}"}
 HEADINGS = {"std_error": "standard error", "p_value": "p-value", "adjusted": "adjusted p-value"}
@@ -54,11 +54,11 @@ def decimals(std_errors: Iterable[float]) -> int:
     return min(max(1 - math.floor(math.log10(min(known))), 0), MOST_DECIMALS) if known else 4
 
 
-def printed(frame: pd.DataFrame) -> PrintedTable:
-    """The texts of a table of estimates; that it is a simulation is said in the sentence below it."""
+def printed(frame: pd.DataFrame, labels: Sequence[str] = LABELS) -> PrintedTable:
+    """The texts of a table of estimates, with these columns of labels. The sentence below it marks a simulation."""
     form = f"{{:.{decimals(frame['std_error'])}f}}"
-    labels = [name for name in frame.columns if name in LABELS]
-    numbers = [name for name in frame.columns if name not in (*LABELS, COLUMN, "note")]
+    labels = [name for name in frame.columns if name in labels]
+    numbers = [name for name in frame.columns if name not in (*labels, COLUMN, "note")]
     texts = [[printable(value) for value in frame[name].tolist()] for name in labels]
     texts += [[number(value, FORMATS.get(name, form)) for value in frame[name].tolist()] for name in numbers]
     header = tuple(HEADINGS.get(name, name) for name in (*labels, *numbers))

@@ -59,7 +59,7 @@ class Manipulation:
 
         return pd.DataFrame(
             {
-                "label": [str(label) for label in self.estimate.labels],
+                "label": self.estimate.axes.texts(),
                 "estimate": self.estimate.evidence.values(),
                 "without_fakes_low": self.low,
                 "without_fakes_high": self.high,

@@ -17,7 +17,9 @@ from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
 from sottovoce.service import acts
 from sottovoce.service.lanes import Lane, cells_of
-from sottovoce.service.stores.base import DONE, Ints, StudyRow, Transaction
+from sottovoce.service.stores.base import DONE, Ints, StoreError, StudyRow, Transaction
+from sottovoce.study.reading import parse_study
+from sottovoce.study.study import Study
 from sottovoce.tally.tally import Tally
 
 NAME_DIGITS = 16
@@ -44,6 +46,15 @@ def read_protocol(data: bytes) -> tuple[Protocol, Mapping[str, str]]:
     """The same, read."""
     spec, reports = take(parse(data), "a stored study", ("protocol", "reports"))
     return protocol_from_spec(spec), reports
+
+
+@lru_cache(maxsize=256)
+def read_study(source: bytes) -> Study:
+    """The study of the file that it began with."""
+    study, _ = parse_study(source)
+    if study is None:
+        raise StoreError("The study file in this store cannot be read by this version.")
+    return study
 
 
 def stored_tallies(work: Transaction, study: int, manifest: Manifest) -> Tallies:

@@ -81,11 +81,6 @@ class Lane:
         self.reports += reports
         self.cells += more
 
-    def load(self, reports: int, blocks: list[tuple[int, bytes]]) -> None:
-        """Counts from a store."""
-        self.reports = reports
-        self.cells[:] = cells_of(blocks, len(self.cells))
-
     def tally(self) -> Tally:
         """Its counts."""
         return Tally(self.mechanism, self.reports, self.cells)

@@ -11,14 +11,12 @@ from typing import Any
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Estimates
-from sottovoce.service.course import name_of, read_manifest, read_protocol, state_of, stored_tallies
+from sottovoce.service.course import name_of, read_manifest, read_protocol, read_study, state_of, stored_tallies
 from sottovoce.service.intake import CONFLICT
 from sottovoce.service.signs import FAKES, alarms_of, manipulation_rows
 from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
 from sottovoce.study.export import comma_separated
-from sottovoce.study.reading import parse_study
 from sottovoce.study.results import COLUMNS, StudyResults, results_of
-from sottovoce.study.study import Study
 
 NOTHING_YET = "Nothing can be estimated yet."
 REPEATED = (
@@ -82,21 +80,13 @@ class StudyOutcome:
         return bytes(sink.getvalue().to_pybytes())
 
 
-def study_of(row: StudyRow) -> Study:
-    """The study of the file that it began with."""
-    study, _ = parse_study(row.source)
-    if study is None:
-        raise StoreError("The study file in this store cannot be read by this version.")
-    return study
-
-
 def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     """The estimates from what is counted so far; those of an unfinished protocol say what they leave out."""
     manifests = [read_manifest(content) for content in work.manifests(row.number)]
     if name_of(manifests[0]) != row.name:
         raise StoreError("The manifest of a study in this store was changed.")
     rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
-    study = study_of(row)
+    study = read_study(row.source)
     try:
         found: Estimates = state_of(row, manifests, rounds).closed()
         notes = tuple(dict.fromkeys(filter(None, (getattr(one, "missing", None) for one in found.values()))))

@@ -60,9 +60,9 @@ def manipulation_rows(questions: Sequence[QuestionResult], share: float, reports
             "measure": name,
             "text": found.text(),
             "rows": [
-                {"label": str(label), "low": _plain(low), "high": _plain(high), "moves": _plain(moves)}
+                {"label": label, "low": _plain(low), "high": _plain(high), "moves": _plain(moves)}
                 for label, low, high, moves in zip(
-                    found.estimate.labels, found.low, found.high, found.moves, strict=True
+                    found.estimate.axes.texts(), found.low, found.high, found.moves, strict=True
                 )
             ],
         }

@@ -189,12 +189,12 @@ def _is_distribution(estimate: object) -> bool:
 
 def _of_distribution(estimate: Estimate, level: float) -> Iterator[ResultLine]:
     """The share of each bucket, and the share of all answers up to its end where answers have an order."""
-    labels = [str(label) for label in estimate.labels]
+    labels = estimate.axes.texts()
     yield from _lines(estimate.evidence, level, estimate.evidence.noun, labels)
     found = estimate.evidence
     if isinstance(found, DistributionEvidence) and not found.circular:
         curve = cumulative(found)
-        yield from _lines(curve, level, Cdf.noun, [str(label) for label in curve.labels])
+        yield from _lines(curve, level, Cdf.noun, curve.axes.texts())
 
 
 def _apart(level: float, intervals: int) -> float:
@@ -220,7 +220,7 @@ def _lines(found: Evidence, level: float, measure: str, labels: list[str]) -> It
 def _plain(estimate: Estimate, level: float, measure: str = "", *, named: bool = False) -> list[ResultLine]:
     low, high = estimate.quiet_ci(level)  # `StudyResults.doubts` says what speaks against them
     noun = measure or estimate.evidence.noun
-    labels = [""] if len(estimate.values) == 1 and not named else [str(label) for label in estimate.labels]
+    labels = [""] if len(estimate.values) == 1 and not named else estimate.axes.texts()
     columns = (estimate.values, estimate.std_errors, low, high)
     return [
         ResultLine(noun, label, float(value), float(error), float(least), float(most))

@@ -12,10 +12,10 @@ from sottovoce.cli.show import note, steps
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.late import load
+from sottovoce.service.app import Application
 from sottovoce.service.collector import PARTICIPANTS, Collector, default_store
 from sottovoce.service.course import Course
 from sottovoce.service.http.addresses import Addresses
-from sottovoce.service.http.app import Application
 from sottovoce.service.http.server import bound_socket, make_server
 from sottovoce.service.stores import open_store
 from sottovoce.study.reading import check_study

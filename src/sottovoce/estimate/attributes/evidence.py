@@ -17,6 +17,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON, check_integer
 from sottovoce.core.question import Attributes, Question
 from sottovoce.core.statistic.each import CountEach, starts, statistic_of
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Offer
@@ -60,8 +61,14 @@ class AttributesEvidence(Evidence):
     question: Question | None = None
 
     @property
+    def axes(self) -> Axes:
+        """Ragged: each attribute has values of its own."""
+        parts = zip(self.names, self.each, strict=True)
+        return Axes.ragged(("attribute", "value"), ((name, label) for name, part in parts for label in part.labels))
+
+    @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return [f"{name}: {label}" for name, part in zip(self.names, self.each, strict=True) for label in part.labels]
+        return self.axes.labels
 
     @property
     def also(self) -> tuple[Evidence, ...]:  # type: ignore[override]

@@ -29,7 +29,7 @@ from sottovoce.estimate.distribution.base import CHECKED, COMPATIBLE, GUARDED, D
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.moments import from_waves
-from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width, intervals
+from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width, intervals, value_of
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, deviate, most_excess
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
@@ -87,7 +87,7 @@ class PartAnswer(LinearAnswer):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantileAnswer(AnswerEvidence):
-    """Quantiles of the unbiased cumulative shares, made rising.
+    """Quantiles of the unbiased cumulative shares, averaged over a window of neighbouring edges and made rising.
 
     An interval holds all values whose own interval of the cumulative share, averaged over a window of neighbours,
     contains the wanted one (`quantiles/invert.py`). It is right wherever answers lie: many may share one number. Method
@@ -112,7 +112,10 @@ class QuantileAnswer(AnswerEvidence):
         return float(self.source.edges[0]), float(self.source.edges[-1])
 
     def values(self) -> Floats:
-        return read(self, self.source, self.source.values())
+        heights, spreads = self._curve("population")
+        windows = [best_window(heights, spreads, part, USUAL) for part in self.parts]
+        pairs = zip(windows, self.parts, strict=True)
+        return np.array([value_of(self.source.buckets, heights, window, part) for window, part in pairs])
 
     @property
     def parts(self) -> list[float]:
@@ -156,11 +159,18 @@ class QuantileAnswer(AnswerEvidence):
         return all(best_window(heights, spreads, part, level, even=True).width == 1 for part in self.parts)
 
     def variances(self, target: str) -> Floats:
-        """The standard error of the cumulative share, averaged over the window, divided by the density around it."""
+        """Squared standard errors: the error of the averaged cumulative share over the density around the quantile.
+
+        In a tail with few reports the density is poorly known. There the part of the interval that errors explain,
+        which is what the window does not, is larger, and counts.
+        """
         heights, spreads = self._curve(target)
-        each = [best_window(heights, spreads, part, USUAL) for part in self.parts]
-        wide = np.array([half_width(self.source.buckets, window, even=True) for window in each])
-        return np.asarray((wide / deviate(USUAL)) ** 2)
+        buckets, factor = self.source.buckets, deviate(USUAL)
+        windows = [best_window(heights, spreads, part, USUAL) for part in self.parts]
+        smooth = np.array([half_width(buckets, window, even=True) for window in windows])
+        low, high = intervals(buckets, heights, spreads, self.parts, USUAL)
+        wide = np.array([window.width for window in windows]) * (buckets.edges[-1] - buckets.edges[0]) / len(buckets)
+        return np.asarray((np.maximum(smooth, (high - low - wide) / 2) / factor) ** 2)
 
     def _curve(self, target: str) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The unbiased cumulative share at each edge, and the variances of sums of shares."""

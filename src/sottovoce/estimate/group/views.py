@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Offer
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.shown_shares import lowest_share
@@ -32,8 +33,11 @@ MAX_GROUPS = 1 << 11  # of a full covariance matrix
 class GroupEvidence(Evidence):
     """One number for each group. NaN stands for a number that is not estimable from these reports."""
 
-    column: ClassVar[str] = "group"
     __slots__ = ()
+
+    @property
+    def axes(self) -> Axes:
+        return Axes.of("group", self.labels, heading="group")
 
     @property
     def offers(self) -> frozenset[Offer]:

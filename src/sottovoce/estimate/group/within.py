@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel.facets import Rounded, need
 from sottovoce.core.domain import Select
 from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterError
+from sottovoce.estimate.axes import Axes, Axis
 from sottovoce.estimate.estimate import TARGETS, Estimate
 from sottovoce.estimate.evidence import Bounds, Offer, deviate
 from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, power_sums
@@ -20,8 +21,6 @@ from sottovoce.estimate.group.views import GroupEvidence
 from sottovoce.estimate.ratio import Ratios
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
 
 Floats = NDArray[np.float64]
@@ -162,8 +161,12 @@ class ConditionalSharesEvidence(GroupEvidence):
     n: int
 
     @property
+    def axes(self) -> Axes:
+        return Axes((Axis("group", self.groups), Axis("value", self.categories)))
+
+    @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return [(group, category) for group in self.groups for category in self.categories]
+        return self.axes.labels
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -188,13 +191,6 @@ class ConditionalSharesEvidence(GroupEvidence):
         low, high = ratios.delta(level) if method == "delta" else ratios.fieller(level)
         anywhere = ~np.isfinite(low) | np.isnan(self.values())
         return Bounds(np.where(anywhere, 0.0, low), np.where(anywhere, 1.0, high))
-
-    def framed(self, table: pd.DataFrame) -> pd.DataFrame:
-        """With a column for the group and one for the category."""
-        table = GroupEvidence.framed(self, table)
-        table.insert(1, "value", list(self.categories) * len(self.groups))
-        groups: Any = [group for group in self.groups for _ in self.categories]
-        return table.assign(group=groups)
 
 
 def group_frequencies(estimate: Any) -> Estimate:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
@@ -77,18 +78,17 @@ class CombinedMeanEvidence(Evidence):
         return p_value(self._means()[:, None], self._variances("population")[:, None])
 
 
-def precision(part: MeanEvidence, prior: Prior | None = None) -> float:
+def precision(mechanism: Mechanism, n: int, prior: Prior | None = None) -> float:
     """Participants over the expected variance of one report, noise and spread of answers (even without a prior)."""
-    if part.counted is None:
-        raise ParameterError("Combining means needs the tallies that they were read from.")
-    mechanism = part.counted.mechanism
     belief = expected_answers(mechanism.question.domain) if prior is None else prior
-    return part.n / (mechanism.average_variance(belief) + belief.variance)
+    return n / (mechanism.average_variance(belief) + belief.variance)
 
 
 def weighted_mean(parts: tuple[MeanEvidence, ...], weights: Sequence[float] | None) -> CombinedMeanEvidence:
     """The weighted sum; weights are scaled to sum to one, and those of least variance by default."""
-    scaled = np.asarray(list(map(precision, parts)) if weights is None else weights, float)
+    if weights is None:
+        weights = [precision(one.counted.mechanism, one.n) for one in parts if one.counted is not None]
+    scaled = np.asarray(weights, float)
     if scaled.shape != (len(parts),) or not (scaled > 0).all():
         raise ParameterError(UNLIKE)
     return CombinedMeanEvidence(parts, scaled / scaled.sum())

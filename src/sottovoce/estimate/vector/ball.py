@@ -125,11 +125,6 @@ def total_variance(mechanism: Mechanism) -> float:
     return float((reading.along + (dimensions - 1) * reading.across - 1) * radius**2)
 
 
-def coordinate_variance(mechanism: Mechanism) -> float:
-    """The same, as a mean over the coordinates, for comparisons in plans."""
-    return total_variance(mechanism) / (dimensions_of(mechanism.channel) or 1)
-
-
 def _of_zero(mechanism: Mechanism) -> Floats:
     """Squared cosines of the axis to which a zero vector is moved: the first one, before it is turned at random."""
     channel = mechanism.channel

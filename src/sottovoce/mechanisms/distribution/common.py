@@ -83,13 +83,3 @@ def check_domain(owner: str, domain: Domain) -> Domain:
             f"The 'domain' parameter of {owner} must be an Interval, Integers, Categories in their order, or a Circle."
         )
     return domain
-
-
-def wave_distance(apart: Fraction, half_width: Fraction, low: Fraction) -> Fraction:
-    """The Wasserstein distance of the reports of two answers that are `apart`, as parts of the range (lemma 5.4).
-
-    It is apart (1 - (2 b + 1) low) for any wave on [-b, 1 + b], with b = `half_width` and the density `low` outside,
-    since reports are moved by as much as the answer is, except for those of the uniform part. So of all waves with one
-    width the square wave, which has the smallest `low`, separates answers best.
-    """
-    return apart * (1 - (2 * half_width + 1) * low)

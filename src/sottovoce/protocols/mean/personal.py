@@ -76,11 +76,10 @@ class PersonalBudgetMean(Protocol):
         arms = self.start().arms
         each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
         estimates = list(each.values())
+        precisions = [precision(one.mechanism, one.n, self.prior) for one in estimates]
         everyone = pooled(estimates, [one.n for one in estimates])
         return {
-            "mean": replace(
-                pooled(estimates, [precision(one.evidence, self.prior) for one in estimates]), assumes=CHOSEN
-            ),
+            "mean": replace(pooled(estimates, precisions), assumes=CHOSEN),
             "everyone": everyone,
             **each,
         }

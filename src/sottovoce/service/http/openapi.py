@@ -6,8 +6,8 @@ from typing import Any
 
 from sottovoce import __version__
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
-from sottovoce.service.http.problems import PROBLEM_TYPE, PROBLEMS
 from sottovoce.service.http.schemas import HASH, SCHEMAS, TEXT, Plain, object_of
+from sottovoce.service.problems import PROBLEM_TYPE, PROBLEMS
 from sottovoce.service.signs import MOST_FAKES
 
 

@@ -19,9 +19,9 @@ from sottovoce.service import results
 from sottovoce.service.collector import Collector
 from sottovoce.service.course import Course, stored_tallies
 from sottovoce.service.http import openapi
-from sottovoce.service.http.problems import PROBLEMS, page
 from sottovoce.service.http.reports import Refused
 from sottovoce.service.http.streams import Streams
+from sottovoce.service.problems import PROBLEMS, page
 from sottovoce.service.signs import FAKES, MOST_FAKES
 
 FORMS: dict[str, tuple[str, Callable[[results.StudyOutcome, float], bytes]]] = {

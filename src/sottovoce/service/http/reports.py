@@ -12,8 +12,8 @@ import msgspec
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE, MOST_BYTES, Batch
 from sottovoce.service.collector import Collector
-from sottovoce.service.http.problems import PROBLEM_TYPE, PROBLEMS, document
 from sottovoce.service.intake import Submission
+from sottovoce.service.problems import PROBLEM_TYPE, PROBLEMS, document
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

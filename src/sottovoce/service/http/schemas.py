@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sottovoce.core.exchange.wire import LARGEST, MOST_REPORTS, VERSION
-from sottovoce.service.http.problems import PROBLEMS
+from sottovoce.service.problems import PROBLEMS
 
 Plain = dict[str, Any]
 COUNT: Plain = {"type": "integer", "minimum": 0}

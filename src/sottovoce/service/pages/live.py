@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from sottovoce.core.late import load
 from sottovoce.service import acts, certificates
 from sottovoce.service.collector import Collector
-from sottovoce.service.http.problems import PROBLEMS
 from sottovoce.service.pages import comparisons, view
 from sottovoce.service.pages.templating import rendered
+from sottovoce.service.problems import PROBLEMS
 from sottovoce.service.results import StudyOutcome
 
 LEVEL = 0.95

@@ -12,10 +12,10 @@ from starlette.routing import Route
 
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange.manifest import PREFIX_BYTES
-from sottovoce.service.http.problems import problem
 from sottovoce.service.http.public import collector_of
 from sottovoce.service.http.reports import Refused, read_body
 from sottovoce.service.intake import FAILED, INVALID, NOT_OPEN, Submission
+from sottovoce.service.problems import problem
 from sottovoce.service.shuffler.unsealing import public_key, read_key, unseal_all
 from sottovoce.service.writer import DISK_FULL, QUEUE_FULL, UNAVAILABLE
 

@@ -21,9 +21,9 @@ from sottovoce.core.exchange.manifest import PREFIX_BYTES, Manifest
 from sottovoce.core.params import check_integer
 from sottovoce.service.http import static
 from sottovoce.service.http.headers import guarded
-from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import Receive, Refused, Scope, Send, read_body
 from sottovoce.service.pages.participant import participant_page
+from sottovoce.service.problems import problem
 from sottovoce.service.shuffler.mixer import Mixer, pass_on_due
 
 SEALED_TYPE = "application/octet-stream"

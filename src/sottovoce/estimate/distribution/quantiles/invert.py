@@ -50,7 +50,9 @@ def best_window(heights: Floats, spreads: Spreads, part: float, level: float, *,
     curve = np.maximum.accumulate(curve) + 1e-12 * np.arange(len(curve))
     place = float(np.interp(part, curve, places))
     widths = [width for width in WIDTHS if width <= max(1, d // WIDEST)]
-    rows = np.vstack([_rows(d, width, np.array([round(place + (width + 1) / 2)])) for width in widths])
+    # A window beyond the ends has known heights only, and no error. Near an end, that of the last window inside counts.
+    windows = [min(max(round(place + (width + 1) / 2), width + 1), max(width + 1, d)) for width in widths]
+    rows = np.vstack([_rows(d, width, np.array([window])) for width, window in zip(widths, windows, strict=True)])
     errors = np.sqrt(np.maximum(spreads(rows), 0))
     away = np.linspace(0, d, 8 * d + 1)
     gaps = np.interp(place + away, places, curve) - np.interp(place - away, places, curve)
@@ -85,6 +87,14 @@ def interval_of(
     low_at = _crossing(curve + half, places, first, part)
     high_at = _crossing(curve - half, places, last + 1, part)
     return tuple(buckets.at_place(float(np.clip(at, 0, d))) for at in (low_at, high_at))  # type: ignore[return-value]
+
+
+def value_of(buckets: Buckets, heights: Floats, window: EdgeWindow, part: float) -> float:
+    """The quantile of the averaged curve: the value at which it reaches a part of the answers."""
+    places, curve = averages(heights, window.width)
+    curve = made_rising(curve)
+    reached = int(np.flatnonzero(curve >= part - 1e-12)[0])  # the last windows hold ones only
+    return buckets.at_place(float(np.clip(_crossing(curve, places, reached, part), 0, len(heights) - 1)))
 
 
 def averages(heights: Floats, width: int) -> tuple[Floats, Floats]:

@@ -17,11 +17,11 @@ from sottovoce.service.collector import Collector, StudyStateError, UnknownStudy
 from sottovoce.service.http import admin, public, static
 from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.headers import guarded
-from sottovoce.service.http.problems import problem
 from sottovoce.service.http.reports import Receive, Refused, ReportsRoute, Scope, Send
 from sottovoce.service.http.streams import Streams
 from sottovoce.service.pages import routes as pages
 from sottovoce.service.pages.live import LiveParts, WarmUp
+from sottovoce.service.problems import problem
 from sottovoce.service.stores.base import StoreDownError, StoreError, StoreFullError
 
 _STATUS = {404: "not_found", 405: "method_not_allowed"}
