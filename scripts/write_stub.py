@@ -1,6 +1,6 @@
 """Writes the stubs of packages that load names when they are first used, which no type checker can follow.
 
-`python -m scripts.write_stub` writes `__init__.pyi` of the package itself, of its channels and of its domains.
+`python -m scripts.write_stub` writes `__init__.pyi` of the package itself, of its channels, domains and questions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import sottovoce
-from sottovoce.core import channel, domain
+from sottovoce.core import channel, domain, question
 
 HEADER = "# Written by `python -m scripts.write_stub` from the names in __init__.py."
 
@@ -21,6 +21,7 @@ def stubs() -> dict[Path, str]:
         sottovoce: _lines(sottovoce, *listed),
         channel: _lines(channel, "", "NODES: dict[str, str]"),
         domain: _lines(domain),
+        question: _lines(question, "", "QUESTIONS: dict[str, str]"),
     }
     return {Path(str(module.__file__)).with_suffix(".pyi"): text for module, text in texts.items()}
 
