@@ -19,8 +19,9 @@ from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.distribution.base import COMPATIBLE, GUARDED, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, rising
-from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning, check_level, check_target
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, deviate
+from sottovoce.estimate.request import PoorIntervalWarning, check_level, check_target
 
 if TYPE_CHECKING:
     import pandas as pd
