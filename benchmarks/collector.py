@@ -38,7 +38,7 @@ unit = "event"
 epsilon = "1"
 
 [questions.answer]
-ask = "shares"
+ask = "frequency"
 categories = ["a", "b", "c", "d"]
 text = "Which?"
 """

@@ -31,16 +31,16 @@ MOST = 1000  # reports of a batch
 # What a question asks, and an answer to it.
 KINDS: tuple[tuple[str, Callable[[random.Random], object]], ...] = (
     (
-        'ask = "shares"\ncategories = ["never", "seldom", "often", "always"]\nmissing = ["refused"]',
+        'ask = "frequency"\ncategories = ["never", "seldom", "often", "always"]\nmissing = ["refused"]',
         lambda rng: rng.choice(["never", "seldom", "often", "often", "always", "refused"]),
     ),
     ('ask = "mean"\nlow = 0\nhigh = 14\nunit = "hours"\nmissing = ["don\'t know"]', lambda rng: rng.uniform(5, 9)),
     ('ask = "distribution"\nlow = 0\nhigh = 100\nbuckets = 16', lambda rng: rng.betavariate(2, 5) * 100),
     (
-        'ask = "group means"\nby = ["north", "east", "west"]\nlow = 0\nhigh = 10\nwhole = true',
+        'ask = "group-mean"\nby = ["north", "east", "west"]\nlow = 0\nhigh = 10\nwhole = true',
         lambda rng: (rng.choice(["north", "east", "west"]), rng.randint(2, 8)),
     ),
-    ('ask = "shares"\ncategories = ["yes", "no"]', lambda rng: rng.choice(["yes", "no", "no"])),
+    ('ask = "frequency"\ncategories = ["yes", "no"]', lambda rng: rng.choice(["yes", "no", "no"])),
 )
 WATCH = """() => {
   window.changes = [];

@@ -14,9 +14,8 @@ from typing import Any
 
 from sottovoce.study.dossier.write import write_dossier
 from sottovoce.study.export import write_export
-from sottovoce.study.population import drawn_answers
 from sottovoce.study.reading import read_study
-from sottovoce.study.simulating import simulate_study
+from sottovoce.study.simulating import drawn_answers, simulate_study
 from sottovoce.study.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]

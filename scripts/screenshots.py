@@ -24,7 +24,7 @@ PEOPLE = 3000
 SIZE = {"width": 960, "height": 1100}
 CUPS = """
 [questions.cups]
-ask = "group means"
+ask = "group-mean"
 text = "How many cups of coffee did you drink yesterday?"
 by = ["under 30", "30 to 59", "60 and over"]
 low = 0

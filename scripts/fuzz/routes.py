@@ -45,7 +45,7 @@ unit = "event"
 epsilon = "1"
 
 [questions.answer]
-ask = "shares"
+ask = "frequency"
 text = "Which?"
 categories = ["a", "b", "c"]
 """

@@ -109,8 +109,8 @@ from sottovoce.study.planners.base import Option as Option
 from sottovoce.study.reading import read_study as read_study
 from sottovoce.study.simulating import simulate_study as simulate_study
 from sottovoce.study.study import Study as Study
-from sottovoce.study.whole import StudyPlan as StudyPlan
-from sottovoce.study.whole import plan_study as plan_study
+from sottovoce.study.study_plan import StudyPlan as StudyPlan
+from sottovoce.study.study_plan import plan_study as plan_study
 from sottovoce.tally.counts import simulate_counts as simulate_counts
 from sottovoce.tally.tally import Tally as Tally
 

@@ -12,7 +12,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.study.whole import plan_study
+from sottovoce.study.study_plan import plan_study
 
 STUDY = """\
 [study]
@@ -24,7 +24,7 @@ unit = "person"
 epsilon = "1"
 
 [questions.smoker]
-ask = "shares"
+ask = "frequency"
 text = "Do you smoke?"
 categories = ["yes", "no"]
 """

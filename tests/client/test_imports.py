@@ -7,13 +7,17 @@ import subprocess
 import sys
 
 MOST_MODULES = 30
-# A node, a domain, a statistic is loaded by the specification that names it.
-ON_DEMAND = ("core.channel.", "core.domain.", "core.statistic.", "mechanisms.", "core.registry", "core.exact")
+# A node, a domain, a question, a statistic is loaded by the specification that names it.
+ON_DEMAND = (
+    *("core.channel.", "core.domain.", "core.question.", "core.statistic.", "mechanisms."),
+    *("core.registry", "core.exact"),
+)
 CONTRACTS = {
     "core.channel.base",
     "core.channel.closed_forms",
     "core.channel.facets",
     "core.domain.base",
+    "core.question.base",
     "core.statistic.base",
 }
 HEAVY = {"argparse", "asyncio", "email", "http", "logging", "pathlib", "random", "socket", "subprocess", "urllib"}
@@ -49,7 +53,10 @@ def test_a_specification_loads_what_it_names_and_nothing_else() -> None:
     ).stdout
     loaded = own(modules_after(f"from sottovoce.client import Client; Client.from_spec({text.strip()!r}).report(2)"))
     named = {name for name in loaded if name.startswith(ON_DEMAND)} - CONTRACTS
-    assert named == {"core.channel.finite", "core.channel.finite.subset", "core.domain.plain", "core.statistic.outputs"}
+    assert named == {
+        *("core.channel.finite", "core.channel.finite.subset", "core.domain.plain", "core.statistic.outputs"),
+        *("core.question.frequency", "core.question.reasons"),
+    }
 
 
 def test_a_mechanism_shows_itself_without_third_parties_and_only_then_loads_how() -> None:

@@ -25,8 +25,8 @@ from sottovoce.design.distribution import table_design, usual_cells, usual_patte
 from sottovoce.design.listed import _Table, listed_bits
 from sottovoce.design.projection import project_columns
 from sottovoce.design.workload import Workload, workload
-from sottovoce.estimate.distribution.linear import linear_decode
-from sottovoce.estimate.distribution.transition import DenseTransition, ShiftTransition, transition_of
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.distribution.readings.transition import DenseTransition, ShiftTransition, transition_of
 from sottovoce.tally.laws import law_row
 from sottovoce.testing import check_mechanism
 

@@ -20,10 +20,10 @@ from sottovoce.estimate.group import contrasts
 from sottovoce.estimate.group import evidence as group
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.law import Totals, group_law
+from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import Crowd, square_line, tells_squares
 from sottovoce.estimate.group.within import group_frequencies
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.ratio import Ratios
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import group_key
 from sottovoce.mechanisms.mean import nprr as levels

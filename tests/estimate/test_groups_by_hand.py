@@ -24,11 +24,11 @@ from sottovoce.estimate.group import evidence as group
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.law import key_law
+from sottovoce.estimate.group.ratio import Ratios, Shown
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd, square_line
 from sottovoce.estimate.group.views import GroupSharesEvidence
 from sottovoce.estimate.group.within import group_frequencies
-from sottovoce.estimate.ratio import Ratios, Shown
 from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.mean import nprr

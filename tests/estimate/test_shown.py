@@ -14,11 +14,11 @@ from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.equal_means import least_over
 from sottovoce.estimate.group.evidence import from_cells
+from sottovoce.estimate.group.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.group.shown import POWER, score_given_shown
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.group import bernoulli, nprr
 from sottovoce.testing.statistics import ALPHA

@@ -8,7 +8,7 @@ import pytest
 from sottovoce.core.domain import Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.registry import mechanism
-from sottovoce.estimate.distribution.band import DRAWS, bound_of, rank_of, reach, root_of
+from sottovoce.estimate.distribution.reach import DRAWS, bound_of, rank_of, reach, root_of
 from sottovoce.estimate.evidence import deviate
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import Tally

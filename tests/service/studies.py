@@ -35,7 +35,7 @@ unit = "person"
 epsilon = "20"
 
 [questions.type]
-ask = "shares"
+ask = "frequency"
 text = "What are you?"
 categories = ["lark", "owl", "neither"]
 """

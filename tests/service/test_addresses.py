@@ -38,7 +38,7 @@ unit = "person"
 epsilon = "1"
 
 [questions.smoker]
-ask = "shares"
+ask = "frequency"
 text = "Do you smoke?"
 categories = ["yes", "no"]
 """

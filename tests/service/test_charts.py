@@ -10,9 +10,8 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.asked import Asked
 from sottovoce.core.question import Cdf
-from sottovoce.service.pages import view
-from sottovoce.service.pages.charts import MOST_ROWS, Point, intervals, largest
 from sottovoce.service.pages.participant import preferred
+from sottovoce.study.charts import MOST_ROWS, Point, intervals, largest
 from sottovoce.study.results import QuestionResult
 
 FEATURES = [f"feature {place}" for place in range(60)]
@@ -32,7 +31,7 @@ def test_the_largest_rows_are_shown_and_the_rest_is_counted():
     asked = Asked("feature", sv.Frequency(sv.Categories(FEATURES)), missing=("don't know",))
     mechanism = sv.mechanism("subset", asked.whole.domain, epsilon=5)
     found = result(asked, mechanism, [*FEATURES[-5:], "don't know"] * 1000)
-    chart = view.chart_of(found, 0.95)
+    chart = found.question.chart(found.estimates, 0.95)
     shown = labels(chart)
     assert set(shown[:5]) == set(FEATURES[-5:]) and shown[-1] == "don&#x27;t know"
     assert len(shown) == MOST_ROWS
@@ -60,7 +59,7 @@ def test_a_curve_never_falls_and_its_band_has_a_width(name: str):
     (estimate,) = found.estimates.values()
     raw = [one.value for one in found.lines(0.95) if one.measure == Cdf.noun]
     assert (np.diff(raw) < 0).any(), "this example shows nothing: the unbiased curve does not fall"
-    chart = view.chart_of(found, 0.95)
+    chart = found.question.chart(found.estimates, 0.95)
     line, band = (
         np.array([[float(part) for part in one.split(",")] for one in re.search(shape, chart)[1].split()])
         for shape in ('<polyline class="ink" points="([^"]*)"', '<polygon class="band" points="([^"]*)"')

@@ -33,7 +33,7 @@ epsilon = "4"
 SHARES = '[questions.q{place}]\nask = "shares"\ncategories = ["yes", "no"]\ntext = "Question {place}?"\n'
 GROUPS = """
 [questions.q0]
-ask = "group means"
+ask = "group-mean"
 by = ["north", "south"]
 low = 0
 high = 10

@@ -255,7 +255,7 @@ unit = "person"
 epsilon = "1"
 
 [questions.copied]
-ask = "shares"
+ask = "frequency"
 text = "Did you copy?"
 categories = ["yes", "no"]
 """

@@ -5,8 +5,10 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.asked import Asked
-from sottovoce.study.population import LAWS, ExpectedAnswers, NumberLaw, drawn_answers
+from sottovoce.study.population import LAWS, ExpectedAnswers, NumberLaw
 from sottovoce.study.population_tables import read_population
+from sottovoce.study.questions import study_question
+from sottovoce.study.simulating import drawn_answers
 
 PARAMETERS = {
     "uniform": {},
@@ -55,7 +57,7 @@ def test_missing_answers_and_groups():
     groups = np.array(found["weight/by"])
     heavy = np.array([isinstance(one, float) and one > 75 for one in found["weight"]])
     assert heavy[groups == "m"].mean() == pytest.approx(0.8 * 0.977, abs=0.02)
-    shares, priors = population["weight"].prior(weight)
+    shares, priors = study_question(weight).prior(population["weight"])
     assert shares == pytest.approx([0.48, 0.32, 0.2])
     assert [round(one.mean) for one in priors[:2]] == [65, 85]
     assert drawn_answers([hours], population, 50, 4) == drawn_answers([hours], population, 50, 4)

@@ -11,8 +11,9 @@ from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.estimate.distribution.expected import ExpectedDistribution, cumulative
 from sottovoce.estimate.prior import Prior
 from sottovoce.study.planners.distribution import at_points
-from sottovoce.study.population import ExpectedAnswers, NumberLaw, drawn_answers
+from sottovoce.study.population import ExpectedAnswers, NumberLaw
 from sottovoce.study.sharing import Joint
+from sottovoce.study.simulating import drawn_answers
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("shared reports")]
 

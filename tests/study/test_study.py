@@ -12,7 +12,7 @@ import pyreadstat
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.asked import ANSWERED
+from sottovoce.core.question.reasons import ANSWERED
 from sottovoce.study.export import LABELS, publication, write_export
 from sottovoce.study.goals import read_goals
 from sottovoce.study.results import COLUMNS
@@ -153,9 +153,9 @@ def test_goals_find_participants_and_epsilon():
 )
 def test_goals_that_make_no_sense(text, words):
     with pytest.raises(sv.ParameterError, match=words):
-        read_goals(study(HOURS), [text])
+        read_goals(study(HOURS).question, [text])
     with pytest.raises(sv.ParameterError, match="one goal"):
-        read_goals(study(HOURS), ["hours +- 1", "hours ± 2"])
+        read_goals(study(HOURS).question, ["hours +- 1", "hours ± 2"])
 
 
 def test_answers_become_what_the_domain_takes():

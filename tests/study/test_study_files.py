@@ -28,13 +28,13 @@ missing = ["don't know", "refused"]
 unit = "hours"
 
 [questions.smoker]
-ask = "shares"
+ask = "frequency"
 text = { en = "Do you smoke?", de = "Rauchen Sie?" }
 categories = ["yes", "no"]
 share = 2
 
 [questions.weight]
-ask = "group means"
+ask = "group-mean"
 text = { en = "How much do you weigh?", de = "Wie viel wiegen Sie?" }
 by = ["f", "m", "d"]
 low = 30
@@ -133,12 +133,12 @@ MISTAKES = {
         39,
         "that of its attribute",
     ),
-    "no quantiles": ('ask = "mean"', 'ask = "quantiles"', 15, "list of at least one"),
-    "a quantile above one": ('ask = "mean"', 'ask = "quantiles"\nquantiles = [1.5]', 17, "numbers in (0, 1)"),
-    "no range": ('ask = "mean"', 'ask = "share of a range"', 15, "no from and no to"),
-    "a range outside": ('ask = "mean"', 'ask = "share of a range"\nfrom = 20', 17, "values of the domain"),
+    "no quantiles": ('ask = "mean"', 'ask = "quantile"', 15, "list of at least one"),
+    "a quantile above one": ('ask = "mean"', 'ask = "quantile"\nquantiles = [1.5]', 17, "numbers in (0, 1)"),
+    "no range": ('ask = "mean"', 'ask = "range"', 15, "no from and no to"),
+    "a range outside": ('ask = "mean"', 'ask = "range"\nfrom = 20', 17, "values of the domain"),
     "categories and a circle": (
-        'ask = "shares"',
+        'ask = "frequency"',
         'ask = "distribution"\nperiod = 24',
         25,
         "not two of them",

@@ -16,7 +16,7 @@ from sottovoce.study.dossier.consent import consent_page
 from sottovoce.study.dossier.write import write_dossier
 from sottovoce.study.export import publication
 from sottovoce.study.reading import read_study
-from sottovoce.study.whole import plan_study
+from sottovoce.study.study_plan import plan_study
 
 ABOUT = {"epsilon": 2, "unit": "person", "owner": "Institute", "contact": "a@example.org", "purpose": "Sleep."}
 HOURS = sv.Integers(0, 3)

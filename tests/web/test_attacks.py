@@ -31,7 +31,7 @@ unit = "person"
 epsilon = "4"
 
 [questions.type]
-ask = "shares"
+ask = "frequency"
 text = {TEXT}
 categories = [{TEXT}, "owl", "</svg><script>window.hacked=1</script>"]
 missing = ["<b onmouseover=window.hacked=1>refused"]
@@ -44,7 +44,7 @@ high = 14
 unit = "<i>h"
 
 [questions.cups]
-ask = "group means"
+ask = "group-mean"
 text = "Cups?"
 by = ["<script>window.hacked=1</script>", "b"]
 low = 0

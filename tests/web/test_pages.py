@@ -29,7 +29,7 @@ epsilon = "2"
 languages = ["en", "de"]
 
 [questions.type]
-ask = "shares"
+ask = "frequency"
 text = { en = "What are you?", de = "Was sind Sie?" }
 categories = ["lark", "owl", "neither"]
 missing = ["don't know", "refused"]
@@ -44,7 +44,7 @@ unit = "hours"
 missing = ["don't know"]
 
 [questions.coffee]
-ask = "group means"
+ask = "group-mean"
 text = { en = "How many cups of coffee?", de = "Wie viele Tassen Kaffee?" }
 by = ["woman", "man"]
 low = 0

@@ -33,12 +33,12 @@ unit = "hours"
 """
 LONG = """
 [questions.type]
-ask = "shares"
+ask = "frequency"
 text = { en = "What are you?", de = "Was sind Sie?" }
 categories = ["lark", "owl", "neither"]
 
 [questions.long]
-ask = "share of a range"
+ask = "range"
 attribute = "hours"
 from = 9
 """

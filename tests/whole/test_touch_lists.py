@@ -13,7 +13,7 @@ import pytest
 from sottovoce.core.channel import NODES
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.late import load
-from sottovoce.core.question import QUESTIONS, Question
+from sottovoce.core.question import QUESTIONS, Question, question_class
 from sottovoce.core.registry import BUILDERS
 from sottovoce.core.statistic import STATISTICS, Statistic
 from sottovoce.estimate import decoder as decoders
@@ -69,7 +69,7 @@ def test_a_statistic_has_a_module_of_its_kind_and_a_kernel(kind: str) -> None:
 
 
 def test_every_statistic_is_read_by_a_room() -> None:
-    rooms = {question.room for question in QUESTIONS.values()}
+    rooms = {question_class(kind).room for kind in QUESTIONS}
     read = {one for room in rooms for one in load(f"estimate.{room}.evidence:READS")}
     assert {load(home) for home in STATISTICS.values()} == read
 
@@ -83,15 +83,16 @@ def test_a_decoder_is_found_by_its_file() -> None:
 def test_each_question_is_in_the_list() -> None:
     beside = {"Several"}  # which a protocol asks, and no mechanism
     homes = own_classes("core", Question)
-    assert {question.__name__ for question in homes.values() if question not in QUESTIONS.values()} == beside
-    for kind, question in QUESTIONS.items():
+    assert {question.__name__ for home, question in homes.items() if home not in QUESTIONS.values()} == beside
+    for kind, home in QUESTIONS.items():
         words = kind.split("-")
-        assert question.kind == kind and homes[f"core.question.{'_'.join(words)}:{''.join(map(str.title, words))}"]
+        assert home == f"core.question.{'_'.join(words)}:{''.join(map(str.title, words))}"
+        assert question_class(kind).kind == kind
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_a_question_has_its_rooms(kind: str) -> None:
-    room = QUESTIONS[kind].room
+    room = question_class(kind).room
     evidence, checks = load(f"estimate.{room}.evidence"), load(f"testing.{room}")
     assert all(callable(getattr(evidence, name)) for name in ("evidence", "answer"))
     assert evidence.READS and all(issubclass(one, Statistic) for one in evidence.READS)
@@ -103,7 +104,7 @@ def test_a_question_has_its_rooms(kind: str) -> None:
 
 def test_each_planner_is_that_of_a_question() -> None:
     files = {path.stem for path in (SOURCE / "study" / "planners").glob("*.py")} - {"__init__", "base"}
-    assert files == {question.room for question in QUESTIONS.values()}
+    assert files == {question_class(kind).room for kind in QUESTIONS}
 
 
 # --- the page --------------------------------------------------------------------------------------------------------

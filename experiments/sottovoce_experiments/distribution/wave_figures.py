@@ -22,7 +22,7 @@ from sottovoce.core.registry import mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.decoders.ems import EmsDecoder
 from sottovoce.estimate.distribution.iterate import iterate
-from sottovoce.estimate.distribution.transition import BucketMixture, transition_of
+from sottovoce.estimate.distribution.readings.transition import BucketMixture, transition_of
 from sottovoce.estimate.metrics import wasserstein
 from sottovoce.estimate.shares.matrix import output_law
 from sottovoce.mechanisms.distribution.common import bandwidth, coded

@@ -1,29 +1,21 @@
-"""A question of a study: named, with its texts, and with reasons for giving no answer, which are answers too.
-
-Who does not know or refuses sends a report like everyone: a missing report would tell. Among categories a reason is one
-category more. A number and the reasons are a group and a value: "answered" is the first group; the value of a person
-without one does not count.
-"""
+"""A question of a study: named, with its texts, and with reasons for giving no answer (`core/question/reasons.py`)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sottovoce.core.domain import Categories, Integers
-from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.question import CircularMean, Frequency, GroupMean, Mean, Quantile, Question, Variance
+from sottovoce.core.question import Question
+from sottovoce.core.question.reasons import listed_answers
 
-ANSWERED = "answered"
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 MAX_TEXT = 2000
 MAX_SHARE = 1000
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
-MOST_WHOLE = 1000  # whole numbers that become categories where there are reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,38 +61,17 @@ class Asked:
     @property
     def whole(self) -> Question:
         """The question with the reasons for giving no answer among the answers."""
-        asked = self.question
         if not self.missing:
-            return asked
-        if isinstance(asked, Frequency) and (listed := _listed(asked.domain)) is not None:
-            return Frequency(self._categories(listed))
-        if isinstance(asked, Mean):
-            return GroupMean(self._categories((ANSWERED,)), asked.domain)
-        if isinstance(asked, GroupMean) and (listed := _listed(asked.by)) is not None:
-            return GroupMean(self._categories(listed), asked.value)
-        raise ParameterError(
-            "Only shares of categories, means and means by group can have reasons for giving no answer."
-        )
-
-    def _categories(self, listed: Iterable[str]) -> Categories:
-        values = [*listed, *self.missing]
-        if len({*values}) < len(values):
-            raise ParameterError("A reason for giving no answer is among the answers already.")
-        return Categories(values)
+            return self.question
+        if not self.question.takes_reasons:
+            raise ParameterError(no_reasons(self.question), parameter="missing")
+        return self.question.with_reasons(self.missing)
 
     def answer(self, value: object) -> Any:
         """What the domain of the whole question takes for an answer or a reason."""
-        asked = self.question
         if not self.missing:
             return value
-        reason = value if isinstance(value, str) and value in self.missing else None
-        if isinstance(asked, Frequency):
-            asked.domain.encode(value) if reason is None else None  # refused before it becomes a text
-            return reason if reason is not None else str(_whole(value))
-        blank = _lowest(asked.value if isinstance(asked, GroupMean) else asked.domain)
-        if reason is not None:
-            return reason, blank
-        return value if isinstance(asked, GroupMean) else (ANSWERED, value)
+        return self.question.answer(value, value if isinstance(value, str) and value in self.missing else None)
 
     @property
     def key(self) -> str:
@@ -110,20 +81,17 @@ class Asked:
     @property
     def answers(self) -> tuple[str, ...]:
         """The categories, groups and reasons that participants read, as texts."""
-        asked = self.question
-        of = asked.by if isinstance(asked, GroupMean) else asked.domain
-        return (*(_listed(of) or ()), *self.missing)
+        return (*(listed_answers(self.question.choices) or ()), *self.missing)
 
     @property
     def unit_of_numbers(self) -> str:
         """The unit of what is estimated: squared for a variance, none for shares."""
-        if isinstance(self.question, (Mean, GroupMean, Quantile, CircularMean)):
-            return self.unit
-        return f"{self.unit}²" if self.unit and isinstance(self.question, Variance) else ""
+        power = self.question.unit_power
+        return f"{self.unit}{'²' if power > 1 else ''}" if self.unit and power else ""
 
     def margin(self, half_width: float) -> str:
         """Half the width of an interval with its unit; that of a share in percentage points."""
-        if self.question.noun.startswith("share"):
+        if self.question.is_share:
             return f"{100 * half_width:.3g} points"
         return f"{half_width:.3g} {self.unit_of_numbers}".rstrip()
 
@@ -135,6 +103,11 @@ class Asked:
     def label(self, answer: object, language: str) -> str:
         """What a category, a group or a reason is called in a language; itself where nothing else is said."""
         return dict(dict(self.labels).get(language, ())).get(str(answer), str(answer))
+
+
+def no_reasons(question: Question) -> str:
+    """The sentence about reasons for giving no answer where a question cannot have any."""
+    return f"This question of kind {question.kind} cannot have reasons for giving no answer."
 
 
 def _texts(given: object) -> tuple[tuple[str, str], ...]:
@@ -155,16 +128,22 @@ def _labels(given: object, answers: tuple[str, ...]) -> tuple[tuple[str, tuple[t
     if isinstance(given, Mapping):
         given = tuple((language, _items(each)) for language, each in given.items())
     if not isinstance(given, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in given):
-        raise ParameterError("The labels of a question must be a table by language, each of labels by answer.")
+        raise ParameterError(
+            "The labels of a question must be a table by language, each of labels by answer.", parameter="labels"
+        )
     for language, each in given:
         if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-            raise ParameterError("The labels of a question must be named by languages, such as en or de.")
+            raise ParameterError(
+                "The labels of a question must be named by languages, such as en or de.", parameter="labels"
+            )
         if not isinstance(each, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in each):
-            raise ParameterError("The labels of a question must be a table by language, each of labels by answer.")
+            raise ParameterError(
+                "The labels of a question must be a table by language, each of labels by answer.", parameter="labels"
+            )
         if any(answer not in answers for answer, _ in each):
-            raise ParameterError("A label is for an answer that this question does not have.")
+            raise ParameterError("A label is for an answer that this question does not have.", parameter="labels")
         if not all(isinstance(label, str) and label.strip() and len(label) <= MAX_TEXT for _, label in each):
-            raise ParameterError(f"A label of an answer must have 1 to {MAX_TEXT} characters.")
+            raise ParameterError(f"A label of an answer must have 1 to {MAX_TEXT} characters.", parameter="labels")
     return given
 
 
@@ -175,24 +154,7 @@ def _items(given: object) -> object:
 def _reasons(given: object) -> tuple[str, ...]:
     reasons = tuple(given) if isinstance(given, (list, tuple)) else None
     if reasons is None or not all(isinstance(one, str) and one.strip() for one in reasons):
-        raise ParameterError("The reasons for giving no answer must be a list of texts.")
+        raise ParameterError("The reasons for giving no answer must be a list of texts.", parameter="missing")
     if len({*reasons}) < len(reasons):
-        raise ParameterError("The reasons for giving no answer must differ.")
+        raise ParameterError("The reasons for giving no answer must differ.", parameter="missing")
     return reasons
-
-
-def _listed(domain: Domain) -> tuple[str, ...] | None:
-    """The answers as texts, if they can be listed."""
-    if isinstance(domain, Categories) or (isinstance(domain, Integers) and domain.size <= MOST_WHOLE):
-        return tuple(map(str, domain.labels()))
-    return None
-
-
-def _whole(value: object) -> object:
-    """3.0 is the whole number 3."""
-    return int(value) if isinstance(value, float) else value
-
-
-def _lowest(domain: Domain) -> object:
-    """Any number of a domain: it does not count."""
-    return getattr(domain, "low", 0)

@@ -17,10 +17,14 @@ class SottovoceError(Exception):
 
 
 class ParameterError(SottovoceError, ValueError):
-    """A parameter is invalid. `got` describes the value that was given; the command line leaves it out."""
+    """A parameter is invalid. `got` describes the value that was given; the command line leaves it out.
 
-    def __init__(self, sentence: str, got: str | None = None) -> None:
+    `parameter` names the parameter, where it is one that a caller may have to find, such as a key of a file.
+    """
+
+    def __init__(self, sentence: str, got: str | None = None, *, parameter: str = "") -> None:
         super().__init__(*([sentence] if got is None else [sentence, got]))
+        self.parameter = parameter
 
     @property
     def sentence(self) -> str:

@@ -14,7 +14,7 @@ MAX_DIGITS = 120
 
 def reject(name: str, owner: str, must_be: str, value: object) -> ParameterError:
     """The error for one parameter; callers raise it."""
-    return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}.", shown(value))
+    return ParameterError(f"The {name!r} parameter of {owner} must be {must_be}.", shown(value), parameter=name)
 
 
 def shown(value: object) -> str:

@@ -106,17 +106,6 @@ class OutputReading(Reading):
         # The sum of all shares has no variance, and rounding makes it negative.
         return np.maximum(scores**2 @ rates - first, 0)
 
-    def height_squares(self, rates: Floats) -> Floats:
-        """The mean square of the score of the cumulative share up to each edge inside."""
-        codes = len(self.values(rates))
-        return np.asarray(self.scores(np.tri(codes - 1, codes)) ** 2 @ rates)
-
-    def height_spreads(self, rates: Floats, target: str) -> Floats:
-        """The variance of the score of the cumulative share up to each edge inside."""
-        heights = np.cumsum(self.values(rates))[:-1]
-        first = heights**2 if target == "population" else heights
-        return np.maximum(self.height_squares(rates) - first, 0)
-
 
 class MatrixReading(OutputReading):
     """Scores in a matrix: one row for each code, one column for each output."""

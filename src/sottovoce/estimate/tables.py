@@ -16,7 +16,7 @@ from sottovoce.core.language.display import printable
 from sottovoce.core.registry import BUILDERS, builder
 from sottovoce.core.registry import names as registered
 from sottovoce.core.simulation import COLUMN, in_words
-from sottovoce.estimate.ratio import NOT_ESTIMABLE
+from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:

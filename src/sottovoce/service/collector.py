@@ -20,7 +20,7 @@ from sottovoce.service.metrics import Metrics
 from sottovoce.service.stores.base import CLOSED, DONE, DRAFT, OPEN, Store, StudyRow, Transaction
 from sottovoce.service.writer import QUEUE_FULL, CommitWriter, utc_today
 from sottovoce.study.reading import check_study
-from sottovoce.study.whole import plan_study, silent
+from sottovoce.study.study_plan import plan_study, silent
 
 MOST_LEVELS = 4  # for which the estimates of a study are kept
 PARTICIPANTS = 10_000  # of a plan, where nobody says how many are expected

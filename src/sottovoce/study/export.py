@@ -16,6 +16,7 @@ from sottovoce.core.language.escape import markdown, spreadsheet
 from sottovoce.core.language.plural import plural
 from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
+from sottovoce.study.questions.result_lines import ResultLine
 from sottovoce.study.results import StudyResults
 
 LABELS = {
@@ -130,7 +131,7 @@ def publication(results: StudyResults) -> str:
         lines += [f"| | estimate | {100 * results.level:g} % interval |", "|---|---|---|"]
         for line in result.lines(results.level):
             name = markdown(" ".join(filter(None, (line.measure, line.label))))
-            if _too_wide(line.measure, line.value, line.high - line.low):
+            if _too_wide(line):
                 hidden += 1
                 lines.append(f"| {name} | .. | .. |")
             else:
@@ -162,9 +163,9 @@ def methods_paragraph(results: StudyResults, hidden: int) -> str:
     return said
 
 
-def _too_wide(measure: str, value: float, width: float) -> bool:
-    whole = 1.0 if measure.startswith("share") else abs(value)
-    return not width <= 2 * WIDEST * whole  # also where a mean has no estimate, which is not a number
+def _too_wide(line: ResultLine) -> bool:
+    scale = 1.0 if line.is_share else abs(line.value)
+    return not line.high - line.low <= 2 * WIDEST * scale  # also where a mean has no estimate, which is not a number
 
 
 def _r_script() -> str:

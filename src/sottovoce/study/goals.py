@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import Cdf, Distribution, Frequency, Range
-from sottovoce.study.study import Study
+from sottovoce.study.questions import study_question
 
 _FORM = re.compile(r"\s*([a-z][a-z0-9_-]*)\s*(?:\+-|\+/-|±)\s*([0-9]*\.?[0-9]+)\s*(points?|%)?\s*")
 
@@ -22,23 +22,17 @@ class StudyGoal:
     half_width: Decimal
 
 
-def read_goals(study: Study, texts: Sequence[str]) -> tuple[StudyGoal, ...]:
-    """The goals of a study, one for a question at most."""
-    found = [_read(study, text) for text in texts]
-    if len({one.name for one in found}) < len(found):
+def read_goals(question: Callable[[str], Asked], texts: Sequence[str]) -> tuple[StudyGoal, ...]:
+    """The goals of a study, one for a question at most; `question` finds a question by its name."""
+    goals = [_read(question, text) for text in texts]
+    if len({one.name for one in goals}) < len(goals):
         raise ParameterError("A question can have one goal.")
-    return tuple(found)
+    return tuple(goals)
 
 
-def _read(study: Study, text: str) -> StudyGoal:
+def _read(question: Callable[[str], Asked], text: str) -> StudyGoal:
     match = _FORM.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ParameterError('A goal is a question and half the width of its interval, such as "hours +- 0.1".')
-    asked, size = study.question(match[1]), Decimal(match[2])
-    if match[3]:
-        if not isinstance(asked.question, (Cdf, Distribution, Frequency, Range)):
-            raise ParameterError(f"Points are for shares; {asked.name} is a {asked.question.noun}.")
-        size /= 100
-    if size <= 0:
-        raise ParameterError(f"The goal of {asked.name} must be above 0.")
-    return StudyGoal(asked.name, size)
+    asked = question(match[1])
+    return StudyGoal(asked.name, study_question(asked).goal(Decimal(match[2]), points=bool(match[3])))

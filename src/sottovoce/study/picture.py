@@ -15,8 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON, decimal_text
-from sottovoce.study.planners.distribution import READINGS
-from sottovoce.study.whole import PlannedQuestion, StudyPlan
+from sottovoce.study.study_plan import PlannedQuestion, StudyPlan
 
 MOST = 12  # questions that are drawn
 PARTICIPANTS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # times those of the plan
@@ -50,7 +49,7 @@ def inline(plan: StudyPlan) -> str:
 def by_participants(plan: StudyPlan, one: PlannedQuestion) -> tuple[list[int], list[float]]:
     """Numbers of participants and the half-width at each."""
     places = sorted({max(100, round(one.participants * factor)) for factor in PARTICIPANTS} | {one.participants})
-    if isinstance(one.procedure, Mechanism) and not one.shared and not isinstance(one.asked.question, READINGS):
+    if isinstance(one.procedure, Mechanism) and not one.shared and not one.asked.question.read_from_curve:
         return places, [one.half_width * math.sqrt(one.participants / place) for place in places]
     return places, [plan.half_width(one.asked.name, participants=place) for place in places]
 
@@ -71,7 +70,7 @@ def by_epsilon(plan: StudyPlan, one: PlannedQuestion) -> tuple[list[float], list
 
 
 def _row(plan: StudyPlan, one: PlannedQuestion, axes: Sequence[Any], *, last: bool) -> None:
-    unit = "as a share" if one.asked.question.noun.startswith("share") else one.asked.unit_of_numbers
+    unit = "as a share" if one.asked.question.is_share else one.asked.unit_of_numbers
     curves: list[tuple[Sequence[float], Sequence[float]]] = [by_participants(plan, one), by_epsilon(plan, one)]
     points = (float(one.participants), float(plan.epsilon))
     for ax, (places, widths), at in zip(axes, curves, points, strict=True):

@@ -6,7 +6,7 @@ A description is an expectation that anyone may read. It never comes from the an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,10 @@ import numpy as np
 import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
 
-from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Circle, Integers
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_decimal
-from sottovoce.core.question import Frequency, GroupMean, Mean
 from sottovoce.estimate.prior import Prior
 
 Floats = NDArray[np.float64]
@@ -121,102 +119,19 @@ class ExpectedAnswers:
             raise ParameterError("Not everyone can give no answer: the shares of the reasons must sum to less than 1.")
         return cls(listed, tuple(laws), reasons)
 
-    def check(self, asked: Asked) -> None:
-        """Refuse a description that does not fit the question."""
-        if len(self.missing) not in (0, len(asked.missing)):
-            raise ParameterError(f"The population of {asked.name} needs one share for each reason of giving none.")
-        listed, numbers = _parts(asked)
-        if listed is None and self.shares is not None:
-            raise ParameterError(f"The population of {asked.name} is a law of numbers, without shares.")
-        if listed is not None and self.shares is not None and len(self.shares) != listed:
-            raise ParameterError(f"The population of {asked.name} needs {listed} shares.")
-        if isinstance(asked.question, GroupMean) and len(self.laws) not in (1, listed):
-            raise ParameterError(f"The population of {asked.name} needs one law, or one for each group.")
-        if not isinstance(asked.question, GroupMean) and (len(self.laws) > 1 or bool(self.laws) == bool(self.shares)):
-            raise ParameterError(f"The population of {asked.name} needs shares of categories, or one law of numbers.")
-        if self.laws and numbers is None:
-            raise ParameterError(f"The population of {asked.name} needs shares: its answers are no numbers.")
-        for law in self.laws:
-            law.check(numbers)  # type: ignore[arg-type]
+    def with_reasons(self, shares: Sequence[float], reasons: int) -> list[float]:
+        """Shares of those who answer as shares of all, followed by those of the reasons for giving no answer."""
+        answered = 1 - sum(self.missing)
+        return [*(answered * share for share in shares), *(self.missing or (0.0,) * reasons)]
 
-    # --- for a plan ------------------------------------------------------------------------------
-    def prior(self, asked: Asked) -> Any:
-        """What a planner of the whole question takes."""
-        question, silent = asked.question, 1 - sum(self.missing)
-        missing = self.missing or (0.0,) * len(asked.missing)
-        if isinstance(question, GroupMean):
-            groups = self._groups(question.by.size or 1)
-            priors = [law.prior(question.value) for law in self._laws(len(groups))]
-            shares = [*(silent * share for share in groups), *missing]
-            return shares, [*priors, *[priors[0]] * len(missing)]
-        if isinstance(question, Mean):
-            (law,) = self.laws
-            prior = law.prior(question.domain)
-            return ([silent, *missing], [prior] * (1 + len(missing))) if asked.missing else prior
-        if self.shares is not None or isinstance(question, Frequency):
-            return [*(silent * share for share in self._listed(question.domain)), *missing]
-        return self.laws[0].prior(question.domain)
-
-    def _listed(self, domain: Domain) -> Sequence[float]:
-        """The shares of categories, or of whole numbers."""
-        return self.shares if self.shares is not None else self.laws[0].prior(domain).weights
-
-    def _groups(self, count: int) -> tuple[float, ...]:
-        return self.shares or (1 / count,) * count
-
-    def _laws(self, count: int) -> tuple[NumberLaw, ...]:
-        return self.laws if len(self.laws) == count else self.laws * count
-
-    # --- for a simulation ------------------------------------------------------------------------
-    def draw(self, asked: Asked, n: int, generator: np.random.Generator) -> dict[str, list[Any]]:
-        """The columns of n people, as a file of answers has them."""
-        question = asked.question
-        if isinstance(question, GroupMean):
-            groups = generator.choice(question.by.size or 1, n, p=self._groups(question.by.size or 1))
-            values: list[Any] = [None] * n
-            for place, law in enumerate(self._laws(question.by.size or 1)):
-                who = np.flatnonzero(groups == place)
-                for person, value in zip(who.tolist(), law.draw(question.value, len(who), generator), strict=True):
-                    values[person] = _plain(value, question.value)
-            labels = list(question.by.labels())
-            columns = {asked.name: values, f"{asked.name}/by": [labels[place] for place in groups]}
-        elif self.shares is not None:
-            labels = list(question.domain.labels())
-            drawn = generator.choice(len(labels), n, p=np.array(self.shares) / sum(self.shares))
-            columns = {asked.name: [labels[place] for place in drawn]}
-        else:
-            numbers = self.laws[0].draw(question.domain, n, generator)
-            columns = {asked.name: [_plain(value, question.domain) for value in numbers]}
-        if self.missing:
-            reasons = generator.choice(1 + len(self.missing), n, p=[1 - sum(self.missing), *self.missing])
-            for person in np.flatnonzero(reasons).tolist():
-                columns[asked.name][person] = asked.missing[reasons[person] - 1]
-        return columns
+    def laws_of(self, groups: int) -> tuple[NumberLaw, ...]:
+        """The law of each group."""
+        return self.laws if len(self.laws) == groups else self.laws * groups
 
 
-def drawn_answers(
-    questions: Sequence[Asked], population: Mapping[str, ExpectedAnswers], participants: int, seed: int | None
-) -> dict[str, list[Any]]:
-    """The answers of a described population, a column for each question that is no question about another's answer."""
-    found: dict[str, list[Any]] = {}
-    for place, asked in enumerate(questions):
-        if asked.attribute:
-            continue
-        if asked.name not in population:
-            raise ParameterError(f"The population does not describe the answers to {asked.name}.")
-        generator = np.random.default_rng(None if seed is None else [seed, place])
-        found |= population[asked.name].draw(asked, participants, generator)
-    return found
-
-
-def _parts(asked: Asked) -> tuple[int | None, Domain | None]:
-    """How many categories or groups there are, and the domain of the number."""
-    question = asked.question
-    if isinstance(question, GroupMean):
-        return question.by.size, question.value
-    domain = question.domain
-    has_numbers = domain.numbers is not None or isinstance(domain, Circle)
-    return domain.size, domain if has_numbers else None
+def number_domain(domain: Domain) -> Domain | None:
+    """The domain, if its answers are numbers that laws can describe."""
+    return domain if domain.numbers is not None or isinstance(domain, Circle) else None
 
 
 def _shares(name: str, given: Sequence[Any]) -> tuple[float, ...]:
@@ -226,5 +141,6 @@ def _shares(name: str, given: Sequence[Any]) -> tuple[float, ...]:
     return numbers
 
 
-def _plain(value: Any, domain: Domain) -> Any:
+def plain_number(value: Any, domain: Domain) -> Any:
+    """A drawn number as a file of answers has it."""
     return int(value) if isinstance(domain, Integers) else float(value)

@@ -8,10 +8,10 @@ from typing import Any
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import GroupMean
-from sottovoce.study.lines import key_lines, line_of
 from sottovoce.study.population import LAWS, ExpectedAnswers, NumberLaw
 from sottovoce.study.question_tables import Notes
+from sottovoce.study.questions import study_question
+from sottovoce.study.toml_lines import key_lines, line_of
 
 TABLE = "population"
 _PARAMETERS = tuple(dict.fromkeys(name for names, _ in LAWS.values() for name in names))
@@ -42,7 +42,7 @@ class PopulationTables:
                 self.notes.unknown((TABLE, name), table, KEYS, "key")
                 try:
                     expected = _expected(asked, table)
-                    expected.check(asked)
+                    study_question(asked).check_population(expected)
                     found[name] = expected
                 except ParameterError as problem:
                     self.notes.note((TABLE, name), str(problem), _REMEDY)
@@ -104,7 +104,7 @@ def _laws(asked: Asked, table: Mapping[str, Any]) -> list[NumberLaw]:
     lists = {len(value) for value in given.values() if isinstance(value, list)}
     if not lists:
         return [NumberLaw.of(kind, **given)]
-    groups = asked.question.by.size if isinstance(asked.question, GroupMean) else None
+    groups = study_question(asked).groups
     if lists != {groups}:
         raise ParameterError("A list of parameters needs one for each group.")
     return [

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from sottovoce.core.asked import Asked
+from sottovoce.core.asked import Asked, no_reasons
 from sottovoce.core.domain import Categories, Circle, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Quantile, Question, Range, Variance
 
-_RANGE = ("low", "high", "whole", "step")
+Built = TypeVar("Built")
+RANGE = ("low", "high", "whole", "step")
 _COMMON = ("ask", "text", "missing", "share", "unit", "labels", "attribute")
-# Of an attribute.
-_INHERITED = (
-    "text",
-    "missing",
-    "unit",
-    "labels",
-    "low",
-    "high",
-    "whole",
-    "step",
-    "categories",
-    "period",
-)
+_INHERITED = ("text", "missing", "unit", "labels", *RANGE, "categories", "period")  # from the question of an attribute
+REMOVE = 'Remove missing, also from the question that `attribute` names, or ask for "frequency" or "mean".'
 _STEP = "Write the distance between two possible answers that are next to each other, such as step = 0.5."
 _NUMBER = 'Write the smallest and the largest possible answer, such as low = 0 and high = "14.5".'
 _LIST = 'Write the possible answers as a list, such as ["yes", "no"].'
@@ -55,33 +44,32 @@ class QuestionTable:
         """A mistake at a key of this table."""
         self.notes.note(("questions", self.name, *([key] if key else [])), what, remedy)
 
-    def asked(self) -> Asked | None:
-        """The question, if nothing is wrong with it."""
-        kind = self.table.get("ask")
+    def asked(self, kinds: Mapping[str, Any]) -> Asked | None:
+        """The question, if nothing is wrong with it; `kinds` are those of `study.questions.file_kinds`."""
+        kind, known = self.table.get("ask"), ", ".join(f'"{kind}"' for kind in kinds)
         if kind is None:
-            self.note("", "This question does not say what to ask.", f"Add ask = one of {_kinds()}.")
+            self.note("", "This question does not say what to ask.", f"Add ask = one of {known}.")
             return None
-        if not isinstance(kind, str) or kind not in KINDS:
-            self.note("ask", "This is no kind of question.", f"Ask one of {_kinds()}.")
+        if not isinstance(kind, str) or kind not in kinds:
+            self.note("ask", "This is no kind of question.", f"Ask one of {known}.")
             return None
-        keys, build = KINDS[kind]
+        keys = kinds[kind].keys
         self.notes.unknown(("questions", self.name), self.table, (*_COMMON, *keys), "key")
         if "attribute" in self.table and not self._inherit(keys):
             return None
         texts = self._texts()
-        question = build(self)
+        question = kinds[kind].read(self)
         if question is None or texts is None or not self._labels_fit():
+            return None
+        if self.table.get("missing") and not question.takes_reasons:
+            self.note("missing", no_reasons(question), REMOVE)
             return None
         try:
             kept = ("missing", "share", "unit", "labels", "attribute")
             rest = {key: self.table[key] for key in kept if key in self.table}
             return Asked(self.name, question, texts, **rest)
         except ParameterError as problem:
-            key = next((one for one in ("missing", "share", "label") if one in str(problem)), "")
-            key = "labels" if key == "label" else key
-            key = "missing" if "reason" in str(problem) else key
-            remedy = _NO_REASONS if "can have reasons" in str(problem) else _REMEDIES.get(key, "Choose another name.")
-            self.note(key, str(problem), remedy)
+            self.note(problem.parameter, str(problem), REMEDIES.get(problem.parameter, "Choose another name."))
             return None
 
     # --- parts -----------------------------------------------------------------------------------
@@ -107,7 +95,7 @@ class QuestionTable:
         """Labels are in languages of the study."""
         given = self.table.get("labels")
         if isinstance(given, Mapping) and any(language not in self.languages for language in given):
-            self.note("labels", "The labels are in a language that the study does not have.", _REMEDIES["labels"])
+            self.note("labels", "The labels are in a language that the study does not have.", REMEDIES["labels"])
             return False
         return True
 
@@ -173,7 +161,7 @@ class QuestionTable:
         try:
             return Integers(low, high) if whole else Interval(low, high, step)
         except ParameterError as problem:
-            key = next((one for one in ("high", "step") if f"'{one}'" in str(problem)), "low")
+            key = problem.parameter or "low"
             self.note(key, str(problem), _STEP if key == "step" else _NUMBER)
             return None
 
@@ -193,12 +181,12 @@ class QuestionTable:
             self.note("period", str(problem), "Write after how much numbers start again, such as period = 24.")
             return None
 
-    def value(self, key: str, build: Callable[[], Question]) -> Question | None:
-        """A question, or a mistake at a key."""
+    def built(self, key: str, build: Callable[[], Built]) -> Built | None:
+        """What is built, such as a question; None and a note at a key where that is refused."""
         try:
             return build()
         except ParameterError as problem:
-            self.note(key if key in self.table else "", str(problem), _REMEDIES[key])
+            self.note(key if key in self.table else "", str(problem), REMEDIES[key])
             return None
 
     def listed_or_numbers(self) -> Domain | None:
@@ -215,62 +203,7 @@ class QuestionTable:
         return self.numbers()
 
 
-def _mean(table: QuestionTable) -> Question | None:
-    domain = table.numbers()
-    return None if domain is None else Mean(domain)
-
-
-def _variance(table: QuestionTable) -> Question | None:
-    domain = table.numbers()
-    return None if domain is None else Variance(domain)
-
-
-def _shares(table: QuestionTable) -> Question | None:
-    domain = table.listed_or_numbers()
-    return None if domain is None else Frequency(domain)
-
-
-def _group_means(table: QuestionTable) -> Question | None:
-    groups, numbers = table.listed("by"), table.numbers()
-    return None if groups is None or numbers is None else GroupMean(groups, numbers)
-
-
-def _distribution(table: QuestionTable) -> Question | None:
-    domain = table.ordered()
-    if domain is None:
-        return None
-    return table.value("buckets", lambda: Distribution(domain, "cdf", table.table.get("buckets")))
-
-
-def _quantiles(table: QuestionTable) -> Question | None:
-    domain = table.numbers()
-    if domain is None:
-        return None
-    return table.value("quantiles", lambda: Quantile(domain, table.table.get("quantiles", ())))
-
-
-def _range(table: QuestionTable) -> Question | None:
-    domain = table.numbers()
-    if domain is None:
-        return None
-    if "from" not in table.table and "to" not in table.table:
-        table.note("", "This question has no from and no to.", _REMEDIES["from"])
-        return None
-    low, high = (table.table.get(key, getattr(domain, end)) for key, end in (("from", "low"), ("to", "high")))
-    return table.value("from" if "from" in table.table else "to", lambda: Range(domain, low, high))
-
-
-KINDS: dict[str, tuple[tuple[str, ...], Callable[[QuestionTable], Question | None]]] = {
-    "mean": (_RANGE, _mean),
-    "variance": (_RANGE, _variance),
-    "shares": (("categories", *_RANGE), _shares),
-    "group means": (("by", *_RANGE), _group_means),
-    "distribution": (("categories", "period", "buckets", *_RANGE), _distribution),
-    "quantiles": (("quantiles", *_RANGE), _quantiles),
-    "share of a range": (("from", "to", *_RANGE), _range),
-}
-_NO_REASONS = 'Remove missing, also from the question that `attribute` names, or ask for "shares" or "mean".'
-_REMEDIES = {
+REMEDIES = {
     "missing": 'Write reasons that are no answers, such as missing = ["don\'t know", "refused"].',
     "share": "Write a whole number: 2 asks twice as many participants as 1.",
     "labels": 'Write labels = { de = { yes = "ja", no = "nein" } }, with answers of this question.',
@@ -279,7 +212,3 @@ _REMEDIES = {
     "from": "Write from, to, or both, inside the range, such as from = 8.",
     "to": "Write from, to, or both, inside the range, such as to = 5.",
 }
-
-
-def _kinds() -> str:
-    return ", ".join(f'"{kind}"' for kind in KINDS)

@@ -17,10 +17,11 @@ from sottovoce.core.exchange.manifest import UNITS, Collection
 from sottovoce.core.language.plural import plural
 from sottovoce.core.question import Mean
 from sottovoce.study.dossier.sentences import LANGUAGES, known
-from sottovoce.study.lines import key_lines, line_of
 from sottovoce.study.population_tables import PopulationTables
-from sottovoce.study.question_tables import KINDS, QuestionTable
+from sottovoce.study.question_tables import QuestionTable
+from sottovoce.study.questions import file_kinds
 from sottovoce.study.study import Study
+from sottovoce.study.toml_lines import key_lines, line_of
 
 TABLES = ("study", "questions", "population", "collection")
 COLLECTION = ("epoch_days", "invitations", "sealed_for", "batch")
@@ -236,7 +237,9 @@ class _StudyReader:
     def _questions(self, languages: Sequence[str]) -> list[Any]:
         tables = self.tables.get("questions")
         if not isinstance(tables, Mapping) or not tables:
-            self.note(("questions",), "There are no questions.", f"Add a table [questions.NAME]: {', '.join(KINDS)}.")
+            self.note(
+                ("questions",), "There are no questions.", f"Add a table [questions.NAME]: {', '.join(file_kinds())}."
+            )
             return []
         found = []
         for name, table in tables.items():
@@ -244,7 +247,7 @@ class _StudyReader:
             if not isinstance(table, Mapping):
                 self.note(path, "This question is not a table.", "Write [questions.NAME] and its keys.")
                 continue
-            asked = QuestionTable(name, tables, languages, self).asked()
+            asked = QuestionTable(name, tables, languages, self).asked(file_kinds())
             if asked is not None:
                 found.append(asked)
         return found

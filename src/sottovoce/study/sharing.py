@@ -16,15 +16,14 @@ from typing import Any
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.exchange import codec
-from sottovoce.core.question import Cdf, Distribution, Mean, Quantile, Range, Variance
+from sottovoce.core.question import Distribution
 from sottovoce.core.registry import names
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.study import search
 from sottovoce.study.planners.base import Option, normal_quantile
 from sottovoce.study.planners.distribution import DESIGNED, built_for
-from sottovoce.study.study import Study
+from sottovoce.study.questions import study_question
 
-READ = (Mean, Variance, Quantile, Cdf, Range, Distribution)  # what a distribution answers
 MOST_SUBSETS = 5  # questions of which every part is tried; of more, all or none
 KEPT = 2  # methods that are tried for parts
 _NOTHING = 1e-9
@@ -106,9 +105,9 @@ class Joint:
     def of(cls, questions: Sequence[Asked], epsilon: Decimal, level: float, prior: Any, *, quick: bool) -> Joint:
         """All methods that answer, or those that are quickly built."""
         known = [name for name in names(Distribution) if not (quick and name in DESIGNED)]
-        asked = next((one.question for one in questions if isinstance(one.question, Distribution)), None)
-        whole = asked or Distribution(questions[0].question.domain)
-        built = built_for(whole, epsilon, tuple(known), counted=True)
+        named = [study_question(one).distribution for one in questions]
+        distribution = next(filter(None, named), None) or Distribution(questions[0].question.domain)
+        built = built_for(distribution, epsilon, tuple(known), counted=True)
         return cls(tuple(questions), level, tuple(ExpectedDistribution.of(one, prior) for one in built))
 
     def width(self, one: ExpectedDistribution, asked: Asked, n: int) -> float:
@@ -202,13 +201,13 @@ def shared_option(joint: ExpectedDistribution, asked: Asked, n: int, level: floa
     return Option(mechanism.name, mechanism, error, size, f"shares its report with {_and(tuple(others))}.")
 
 
-def attributes_of(study: Study) -> list[tuple[Asked, ...]]:
-    """The questions about each attribute that several questions of a distribution's kind are about."""
-    found: dict[str, list[Asked]] = {}
-    for asked in study.questions:
-        if isinstance(asked.question, READ) and not asked.missing:
-            found.setdefault(study.attribute(asked.name), []).append(asked)
-    return [tuple(one) for one in found.values() if len(one) > 1]
+def attributes_of(questions: Iterable[Asked]) -> list[tuple[Asked, ...]]:
+    """The questions about each attribute of which several could share the report of a distribution."""
+    by_attribute: dict[str, list[Asked]] = {}
+    for asked in questions:
+        if study_question(asked).shares_report and not asked.missing:
+            by_attribute.setdefault(asked.key, []).append(asked)
+    return [tuple(some) for some in by_attribute.values() if len(some) > 1]
 
 
 def _and(listed: Sequence[str]) -> str:

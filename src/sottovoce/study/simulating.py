@@ -15,17 +15,15 @@ import numpy as np
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.question import CircularMean, GroupMean
 from sottovoce.protocols.simulate import derived_seed, simulate
+from sottovoce.study.population import ExpectedAnswers
+from sottovoce.study.questions import study_question
 from sottovoce.study.results import StudyResults, results_of
 from sottovoce.study.study import Study
-from sottovoce.study.truth import truth_of
-from sottovoce.study.whole import PlannedQuestion, StudyPlan
+from sottovoce.study.study_plan import PlannedQuestion, StudyPlan
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SEPARATOR = "/"  # between a question's name and "by", for the groups of means by group
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +52,8 @@ class SimulatedStudy:
 
     def _periods(self) -> dict[str, float]:
         """The lengths of the circles whose means are asked for, by question."""
-        asked = [one.asked for one in self.results.questions if isinstance(one.asked.question, CircularMean)]
-        return {one.name: float(one.question.domain.period) for one in asked}  # type: ignore[attr-defined]
+        periods = {one.asked.name: one.question.period for one in self.results.questions}
+        return {name: period for name, period in periods.items() if period is not None}
 
 
 def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) -> SimulatedStudy:
@@ -65,7 +63,7 @@ def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) ->
     group have a second one, NAME/by. Empty cells are the first reason for giving no answer, where there are any, and
     refused otherwise.
     """
-    columns = {one.asked.name: _column(made.study, one.asked, answers) for one in made.questions}
+    columns = {one.asked.name: _column(one.asked, answers) for one in made.questions}
     (size,) = {len(column) for column in columns.values()} or {0}
     places = _assigned(made, size, seed)
     found: dict[str, Any] = {}
@@ -77,8 +75,23 @@ def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) ->
             found[name if name == one.asked.name else f"{one.asked.name}: {name}"] = estimate
     report_names = {one.asked.name: one.report for one in made.questions}
     results = results_of(made.study, report_names, found, made.level, reports=size)
-    truth = {one.asked.name: truth_of(one.asked, columns[one.asked.name], one.estimates) for one in results.questions}
+    truth = {one.asked.name: one.question.truth(columns[one.asked.name], one.estimates) for one in results.questions}
     return SimulatedStudy(results, truth)
+
+
+def drawn_answers(
+    questions: Sequence[Asked], population: Mapping[str, ExpectedAnswers], participants: int, seed: int | None
+) -> dict[str, list[Any]]:
+    """The answers of a described population, a column for each question that is no question about another's answer."""
+    columns: dict[str, list[Any]] = {}
+    for place, asked in enumerate(questions):
+        if asked.attribute:
+            continue
+        if asked.name not in population:
+            raise ParameterError(f"The population does not describe the answers to {asked.name}.")
+        generator = np.random.default_rng(None if seed is None else [seed, place])
+        columns |= study_question(asked).draw(population[asked.name], participants, generator)
+    return columns
 
 
 def read_answers(study: Study, path: str) -> pd.DataFrame:
@@ -89,15 +102,11 @@ def read_answers(study: Study, path: str) -> pd.DataFrame:
         frame = pd.read_csv(path) if path.lower().endswith(".csv") else pd.read_parquet(path)
     except (OSError, ValueError):  # pandas repeats what it read
         raise ParameterError("The file of answers cannot be read: it must be CSV or Parquet.") from None
-    needed = [name for asked in study.questions if not asked.attribute for name in _names(asked)]
+    needed = [name for asked in study.questions if not asked.attribute for name in study_question(asked).columns]
     absent = [name for name in needed if name not in frame.columns]
     if absent:
         raise ParameterError(f"The file of answers has no column {absent[0]}: one for each question is needed.")
     return frame[needed]
-
-
-def _names(asked: Asked) -> list[str]:
-    return [asked.name, *([f"{asked.name}{SEPARATOR}by"] if isinstance(asked.question, GroupMean) else [])]
 
 
 def _assigned(made: StudyPlan, size: int, seed: int | None) -> np.ndarray:
@@ -114,23 +123,10 @@ def _ask(one: PlannedQuestion, chosen: Sequence[Any], seed: int | None) -> Mappi
     return simulate(procedure, list(chosen), seed=seed, closing=True)
 
 
-def _column(study: Study, asked: Asked, answers: Any) -> list[Any]:
+def _column(asked: Asked, answers: Any) -> list[Any]:
     """The answers to a question as its domain takes them."""
-    name = study.attribute(asked.name)
-    raw = _cells(name, answers)
-    if isinstance(asked.question, GroupMean):
-        groups = _cells(f"{name}{SEPARATOR}by", answers)
-        raw = [_pair(asked, group, value) for group, value in zip(groups, raw, strict=True)]
-    elif asked.missing:
-        raw = [asked.missing[0] if _is_empty(value) else value for value in raw]
+    raw = study_question(asked).raw_answers(lambda name: _cells(name, answers), _is_empty)
     return [asked.answer(value) for value in raw]
-
-
-def _pair(asked: Asked, group: Any, value: Any) -> Any:
-    """A group and a value, or a reason for giving none."""
-    if asked.missing and (_is_empty(group) or _is_empty(value)):
-        return asked.missing[0]
-    return value if isinstance(value, str) and value in asked.missing else (group, value)
 
 
 def _cells(name: str, answers: Any) -> list[Any]:

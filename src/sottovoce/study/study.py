@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sottovoce.core.asked import MAX_TEXT, NAME, Asked
 from sottovoce.core.errors import ParameterError
@@ -15,9 +15,8 @@ from sottovoce.core.exchange.manifest import UNITS, Collection, StudyFacts
 from sottovoce.core.params import check_epsilon, decimal_text
 from sottovoce.core.question import Question
 from sottovoce.study.population import ExpectedAnswers
-
-if TYPE_CHECKING:
-    from sottovoce.study.whole import StudyPlan
+from sottovoce.study.questions import study_question
+from sottovoce.study.study_plan import StudyPlan, plan_study
 
 MAX_QUESTIONS = 200
 _CONTACT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+|https://\S+")
@@ -139,8 +138,6 @@ class Study:
 
     def plan(self, participants: int, *, level: float = 0.95, priors: Mapping[str, Any] | None = None) -> StudyPlan:
         """The method, the share of the participants and the expected error of every question."""
-        from sottovoce.study.whole import plan_study
-
         return plan_study(self, participants, level=level, priors=priors)
 
     def __str__(self) -> str:
@@ -188,5 +185,5 @@ def _population(given: Any, questions: Sequence[Asked]) -> tuple[tuple[str, Expe
     for name, expected in found:
         if name not in known or known[name].attribute:
             raise ParameterError("A population describes the answers to questions of the study, each attribute once.")
-        expected.check(known[name])
+        study_question(known[name]).check_population(expected)
     return found

@@ -24,7 +24,7 @@ languages = ["en"]
 
 # Every question is asked of a part of the participants, with the whole epsilon.
 [questions.hours]
-ask = "mean"  # mean, variance, shares, group means
+ask = "mean"  # or frequency, variance, group-mean, distribution, range, quantile
 text = "How many hours did you sleep last night?"
 low = 0  # never taken from the data: that would reveal them
 high = 14
@@ -33,13 +33,13 @@ missing = ["don't know", "refused"]  # answers like any other, and noised like a
 unit = "hours"
 
 [questions.smoker]
-ask = "shares"
+ask = "frequency"
 text = "Do you smoke?"
 categories = ["yes", "no"]
 # share = 2  # asked of twice as many participants as the others
 
 # [questions.weight]
-# ask = "group means"
+# ask = "group-mean"
 # text = "What do you weigh, in kilograms?"
 # by = ["f", "m", "d"]
 # low = 30

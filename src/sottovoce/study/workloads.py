@@ -18,9 +18,9 @@ from sottovoce.design.workload import Floats, Workload, workload
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.evidence import buckets_of, functional_variances
 from sottovoce.estimate.distribution.expected import lines_of, shares_of
-from sottovoce.estimate.distribution.linear import linear_decode
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.distribution.sums import share_covariance
-from sottovoce.estimate.distribution.transition import transition_of
 from sottovoce.estimate.prior import Prior, expected_answers
 
 CUMULATIVE = frozenset({"cdf", "quantiles"})

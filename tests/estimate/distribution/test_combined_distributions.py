@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.estimate.distribution.combine import CombinedDistribution
-from sottovoce.estimate.distribution.transition import transition_of
+from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.tally.tally import Tally
 
 DOMAIN, BUCKETS = sv.Interval(0, 1), 16

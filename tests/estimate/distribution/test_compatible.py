@@ -117,7 +117,7 @@ def test_fitted_errors_are_those_of_a_likely_distribution(target: str) -> None:
     rates = np.full(16, 1 / 16) @ _law(method)
     evidence = _expected(method, rates, 1 << 40).evidence
     weights = np.tri(15, 16)
-    scores = evidence.scores(weights)
+    scores = evidence.decode.scores(weights)
     heights = weights.mean(axis=1)
     between = np.outer(heights, heights) if target == "population" else weights @ weights.T / 16
     exact = (np.einsum("iy,jy,y->ij", scores, scores, rates) - between) / (1 << 40)

@@ -12,7 +12,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.registry import names
-from sottovoce.estimate.distribution.base import kept_inside
+from sottovoce.estimate.distribution.share_sums import kept_inside
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 

@@ -16,9 +16,10 @@ import sottovoce as sv
 from sottovoce.core.channel import Mix, NodeSets, PoolSets
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.distribution.evidence import from_cells
-from sottovoce.estimate.distribution.hierarchy import HaarTransform, LeastSquares
-from sottovoce.estimate.distribution.linear import DenseDecode, linear_decode
-from sottovoce.estimate.distribution.transition import DenseTransition, transition_of
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.distribution.readings.levels import HaarTransform, LeastSquares
+from sottovoce.estimate.distribution.readings.linear import DenseDecode
+from sottovoce.estimate.distribution.readings.transition import DenseTransition, transition_of
 from sottovoce.mechanisms.distribution.binned import best_bins, bias_of_curve, bin_variance, noise_of_curve
 from sottovoce.mechanisms.distribution.tree_common import block, node_block, share_variance
 from sottovoce.tally.counts import simulate_cells, simulate_counts

@@ -77,7 +77,7 @@ def test_values_and_errors_are_those_of_the_projection(basis: str, functions: in
     assert isinstance(found, SeriesEvidence)
     np.testing.assert_allclose(found.projection, projection, atol=1e-9)
     weights = np.array([[*range(d)], [1.0] * d])
-    scores = found.scores(weights)
+    scores = found.decode.scores(weights)
     np.testing.assert_allclose(scores, weights @ values.T, atol=1e-9)
 
 

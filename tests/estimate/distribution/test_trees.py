@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from sottovoce.estimate.decoders.admm import nearest_shares
-from sottovoce.estimate.distribution.tree import Tree
+from sottovoce.estimate.distribution.readings.tree import Tree
 
 TREES = {
     "one level": Tree(5, (1,), (2.0,)),

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
-from sottovoce.estimate.distribution.band import root_of
 from sottovoce.estimate.distribution.compatible import averages, known_averages, region
+from sottovoce.estimate.distribution.reach import root_of
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import deviate, slack_deviate

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.question import Mean
-from sottovoce.estimate.distribution.moments import from_waves, square_readings
+from sottovoce.estimate.distribution.moments import square_readings
 from sottovoce.estimate.distribution.quantiles.invert import intervals
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import deviate, slack_deviate
@@ -136,7 +136,7 @@ def _wave_readings(many: ManyTallies, centre: float) -> tuple[Floats, Floats] | 
     """The readings of rounded numbers, without buckets: means, and the sample covariance of one report."""
     if not isinstance(many, ManyCounts):
         return None
-    if from_waves(many.evidence, Mean(many.method.question.domain)) is None:
+    if many.evidence.read_as_numbers(Mean(many.method.question.domain)) is None:
         return None
     scores = np.array(square_readings(many.method, centre))
     rates, n = many.cells / many.n, many.n

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Histogram
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.distribution.band import DRAWS, Singles, bound_of, draws_of, largest, rank_of
 from sottovoce.estimate.distribution.base import EARLY, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.evidence import evidence
-from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.outputs import MORE, MOST_UPDATES
-from sottovoce.estimate.distribution.series import is_projection
-from sottovoce.estimate.distribution.transition import transition_of
+from sottovoce.estimate.distribution.reach import DRAWS, Singles, bound_of, draws_of, largest, rank_of
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.distribution.readings.projected import is_projection
+from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.shares.sums import bin_variance, bins
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import Tally

@@ -61,7 +61,7 @@ epsilon = "{epsilon}"
 # With so large a budget nearly every report is the answer itself.
 WHO = f"""
 [questions.who]
-ask = "shares"
+ask = "frequency"
 text = "Who are you?"
 low = 0
 high = {PEOPLE - 1}

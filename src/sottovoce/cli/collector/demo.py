@@ -16,7 +16,7 @@ from rich.table import Table
 from sottovoce.cli.collector.crowd import CollectorProcess, SimulatedCrowd
 from sottovoce.core.params import check_epsilon, decimal_text
 from sottovoce.study.reading import parse_study
-from sottovoce.study.whole import plan_study
+from sottovoce.study.study_plan import plan_study
 
 SEED = 1
 STUDY = """\
@@ -29,7 +29,7 @@ unit = "person"
 epsilon = "{epsilon}"
 
 [questions.type]
-ask = "shares"
+ask = "frequency"
 text = "When do you work best?"
 categories = ["morning", "afternoon", "night"]
 

@@ -32,7 +32,7 @@ CHANGE = ("computing", *(f"statement {number}" for number in range(1, STATEMENTS
 FULL = "full disk"
 PORTS = range(20_000, 30_000)
 REFUSED = 10  # commits that find the disk full before there is room again
-IMPORTED = ("sottovoce.cli.app", "sottovoce.cli.collector.serve", "sottovoce.study.whole", "psycopg")
+IMPORTED = ("sottovoce.cli.app", "sottovoce.cli.collector.serve", "sottovoce.study.study_plan", "psycopg")
 _FULL_IN_SQL = "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$"  # the error that PostgreSQL gives
 
 

@@ -12,12 +12,12 @@ from sottovoce.cli.studies.study import load_study, planned
 from sottovoce.client.arguments import SentenceParser
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.core.question import GroupMean
 from sottovoce.privacy.accounting.study import DELTA, StudyAccount
 from sottovoce.privacy.explain import explain
 from sottovoce.privacy.leakage import Leakage, leakage, reidentify
 from sottovoce.study.dossier.deployments import compared
-from sottovoce.study.population import drawn_answers
+from sottovoce.study.questions import study_question
+from sottovoce.study.simulating import drawn_answers
 from sottovoce.study.study import Study
 
 CROWD = 1000  # people among whom an observer looks for one
@@ -139,7 +139,7 @@ def _sought(manifest: Manifest, study: Study | None) -> str | None:
     arms = [
         (arm, manifest.asked(place))
         for place, arm in enumerate(manifest.stage.arms)
-        if arm.mechanism.channel.codes_are_indices and not isinstance(manifest.asked(place).question, GroupMean)
+        if arm.mechanism.channel.codes_are_indices and len(study_question(manifest.asked(place)).columns) == 1
     ]
     try:
         answers = drawn_answers(study.questions, dict(study.population), CROWD, 1)

@@ -17,8 +17,8 @@ from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
 from sottovoce.study.reading import Mistake, parse_study
 from sottovoce.study.study import Study
+from sottovoce.study.study_plan import StudyPlan, plan_study
 from sottovoce.study.template import TEMPLATE, filled
-from sottovoce.study.whole import StudyPlan, plan_study
 
 NAME = "The study file"
 
@@ -147,9 +147,8 @@ def dossier(path: str, participants: int, output: str) -> None:
 
 def _answers(study: Study, data: str | None, participants: int | None, seed: int | None) -> tuple[Any, int]:
     """Answers from a file, or of a described population, and how many there are."""
-    from sottovoce.study.population import drawn_answers
     from sottovoce.study.population_tables import read_population
-    from sottovoce.study.simulating import read_answers
+    from sottovoce.study.simulating import drawn_answers, read_answers
 
     if data is not None and not data.lower().endswith(".toml"):
         if participants is not None:

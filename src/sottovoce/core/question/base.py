@@ -24,6 +24,9 @@ class Question(ABC):
     room: ClassVar[str]  # the kind with underscores, unless the class says otherwise
     noun: ClassVar[str]  # what one number of the answer is called
     parameters: ClassVar[tuple[str, ...]] = ()  # fields beside the domain
+    is_share: ClassVar[bool] = False  # whether estimates are shares of the participants
+    unit_power: ClassVar[int] = 0  # the power of the answers' unit that estimates have: 2 for a variance
+    read_from_curve: ClassVar[bool] = False  # whether estimates are read from the curve of a distribution
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
@@ -58,6 +61,24 @@ class Question(ABC):
     def spec(self) -> Spec:
         """All of the question in plain data."""
         return {**self.brief(), "domain": self.domain.spec()}
+
+    @property
+    def choices(self) -> Domain:
+        """The domain that participants choose from where it can be listed: of a question with groups, the groups."""
+        return self.domain
+
+    @property
+    def takes_reasons(self) -> bool:
+        """Whether reasons for giving no answer can be among the answers; then the next two methods say how."""
+        return False
+
+    def with_reasons(self, reasons: tuple[str, ...]) -> Question:
+        """The question with reasons for giving no answer among the answers."""
+        raise NotImplementedError
+
+    def answer(self, value: object, reason: str | None) -> Any:
+        """What the domain of `with_reasons` takes for an answer, or for a reason for giving none."""
+        raise NotImplementedError
 
     def is_asked_through(self, domain: Domain) -> bool:
         """Whether answers of a domain answer this question."""

@@ -15,6 +15,8 @@ class Cdf(DistributionQuestion):
 
     kind: ClassVar[str] = "cdf"
     noun: ClassVar[str] = "share up to a point"
+    is_share: ClassVar[bool] = True
+    read_from_curve: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = ("points",)
     domain: Domain
     points: tuple[Any, ...] = ()
@@ -22,3 +24,6 @@ class Cdf(DistributionQuestion):
     def __post_init__(self) -> None:
         check_ordered(self.kind, self.domain)
         object.__setattr__(self, "points", values_of("points", self.kind, self.domain, self.points))
+
+    def bin_ends(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return (), self.points

@@ -15,6 +15,9 @@ class CircularMean(DistributionQuestion):
 
     kind: ClassVar[str] = "circular-mean"
     noun: ClassVar[str] = "circular mean"
+    unit_power: ClassVar[int] = 1
+    read_from_curve: ClassVar[bool] = True
+    needs_prior: ClassVar[bool] = True
     domain: Domain
 
     def __post_init__(self) -> None:

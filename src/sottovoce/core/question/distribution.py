@@ -23,6 +23,7 @@ class Distribution(DistributionQuestion):
 
     kind: ClassVar[str] = "distribution"
     noun: ClassVar[str] = "share"
+    is_share: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = ("workload", "buckets")
     domain: Domain
     workload: str = "cdf"

@@ -21,6 +21,8 @@ class DistributionQuestion(Question):
     """A question that the distribution of the answers can answer."""
 
     room: ClassVar[str] = "distribution"
+    ends_at_buckets: ClassVar[bool] = False  # whether the ends of an interval are ends of buckets
+    needs_prior: ClassVar[bool] = False  # whether the answer is undefined where answers are spread evenly
     __slots__ = ()
 
     @classmethod
@@ -29,6 +31,10 @@ class DistributionQuestion(Question):
         while domain.numbers is None and isinstance(domain, View):
             domain = domain.of
         return domain
+
+    def bin_ends(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """First and last values of the intervals whose shares are asked for: bins that end there tell them exactly."""
+        return (), ()
 
 
 def check_distributed(owner: str, domain: object) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question
+from sottovoce.core.question.reasons import listed_answers, with_categories
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,22 @@ class Frequency(Question):
     kind: ClassVar[str] = "frequency"
     room: ClassVar[str] = "shares"
     noun: ClassVar[str] = "share"
+    is_share: ClassVar[bool] = True
     domain: Domain
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain) or (self.domain.size is None and self.domain.coordinates is None):
             raise reject("domain", self.kind, "a domain with finitely many codes", self.domain)
+
+    @property
+    def takes_reasons(self) -> bool:
+        return listed_answers(self.domain) is not None
+
+    def with_reasons(self, reasons: tuple[str, ...]) -> Frequency:
+        return Frequency(with_categories(listed_answers(self.domain) or (), reasons))
+
+    def answer(self, value: object, reason: str | None) -> Any:
+        if reason is not None:
+            return reason
+        self.domain.encode(value)  # refused before it becomes a text
+        return str(int(value) if isinstance(value, float) else value)

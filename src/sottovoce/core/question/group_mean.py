@@ -11,6 +11,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question, check_numbers
+from sottovoce.core.question.reasons import any_number, listed_answers, with_categories
 from sottovoce.core.specs import take
 
 
@@ -21,6 +22,7 @@ class GroupMean(Question):
     kind: ClassVar[str] = "group-mean"
     room: ClassVar[str] = "group"
     noun: ClassVar[str] = "mean"
+    unit_power: ClassVar[int] = 1
     by: Domain
     value: Domain
 
@@ -41,3 +43,17 @@ class GroupMean(Question):
         if by is None or value is None:
             raise ParameterError(f"Means by group need a domain of pairs. Got one of kind {domain.kind}.")
         return cls(by, value)
+
+    @property
+    def choices(self) -> Domain:
+        return self.by
+
+    @property
+    def takes_reasons(self) -> bool:
+        return listed_answers(self.by) is not None
+
+    def with_reasons(self, reasons: tuple[str, ...]) -> GroupMean:
+        return GroupMean(with_categories(listed_answers(self.by) or (), reasons), self.value)
+
+    def answer(self, value: object, reason: str | None) -> Any:
+        return value if reason is None else (reason, any_number(self.value))

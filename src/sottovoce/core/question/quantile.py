@@ -17,6 +17,9 @@ class Quantile(DistributionQuestion):
 
     kind: ClassVar[str] = "quantile"
     noun: ClassVar[str] = "quantile"
+    unit_power: ClassVar[int] = 1
+    read_from_curve: ClassVar[bool] = True
+    ends_at_buckets: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = ("shares",)
     domain: Domain
     shares: tuple[Decimal, ...] = ()

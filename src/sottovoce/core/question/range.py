@@ -16,6 +16,8 @@ class Range(DistributionQuestion):
 
     kind: ClassVar[str] = "range"
     noun: ClassVar[str] = "share of a range"
+    is_share: ClassVar[bool] = True
+    read_from_curve: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = ("low", "high")
     domain: Domain
     low: Any = None
@@ -28,3 +30,6 @@ class Range(DistributionQuestion):
             raise reject("high", self.kind, "a value that is not before low", high)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
+
+    def bin_ends(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return (self.low,), (self.high,)

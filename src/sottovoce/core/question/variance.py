@@ -15,6 +15,7 @@ class Variance(Question):
 
     kind: ClassVar[str] = "variance"
     noun: ClassVar[str] = "variance"
+    unit_power: ClassVar[int] = 2
     domain: Domain
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
-from sottovoce.estimate.distribution.tree import Tree
+from sottovoce.estimate.distribution.readings.tree import Tree
 from sottovoce.estimate.evidence import Evidence, Offer
 
 Floats = NDArray[np.float64]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import singledispatch
-from typing import Any, ClassVar
+from functools import cached_property, singledispatch
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.late import load
 from sottovoce.core.question import (
     Cdf,
     CircularMean,
@@ -25,23 +23,25 @@ from sottovoce.core.question import (
     Range,
     Variance,
 )
-from sottovoce.estimate.distribution.base import CHECKED, COMPATIBLE, GUARDED, DistributionEvidence
+from sottovoce.estimate.distribution import compatible
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
-from sottovoce.estimate.distribution.moments import from_waves
-from sottovoce.estimate.distribution.quantiles.invert import best_window, half_width, intervals, value_of
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, deviate, most_excess
-from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.distribution.quantiles.invert import EdgeWindow, best_window, half_width, intervals, value_of
+from sottovoce.estimate.distribution.share_sums import CHECKED, COMPATIBLE, GUARDED, ShareSums
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Floats, deviate, most_excess
+from sottovoce.estimate.remembered import remembered
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from sottovoce.estimate.distribution.base import DistributionEvidence
+
 EVEN = "even"  # the method for quantiles of answers that are spread evenly
 UNEVEN = 'Method "even" assumes that answers are spread evenly; round answers make its interval too narrow.'
 USUAL = 0.95  # the level of the interval whose window tells standard errors
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PartAnswer(LinearAnswer):
     """Shares of ranges whose ends may lie inside a bucket, or on its edge.
 
@@ -61,23 +61,25 @@ class PartAnswer(LinearAnswer):
         """Whether each bucket lies inside or outside as a whole."""
         return bool((self.inner == self.outer).all())
 
+    @cached_property
+    def both_ends(self) -> tuple[ShareSums, ShareSums]:
+        """The shares of the buckets inside, and of all that are touched."""
+        return ShareSums(self.source, self.inner), ShareSums(self.source, self.outer)
+
+    @cached_property
+    def sums(self) -> ShareSums:
+        return self.weighted if self.known else ShareSums(self.source, np.vstack([self.inner, self.outer]))
+
     def interval(self, level: float, method: str, target: str) -> Bounds:
         if method == COMPATIBLE:
-            return Bounds(*load("estimate.distribution.compatible:shares")(self, level, target))
+            return Bounds(*compatible.shares(self.source, self.inner, self.outer, level, target))
         if self.known:
             return LinearAnswer.interval(self, level, method, target)
-        inner, outer = (
-            LinearAnswer.interval(replace(self, weights=part), level, method, target)
-            for part in (self.inner, self.outer)
-        )
+        inner, outer = (sums.interval(level, method, target, self.slack) for sums in self.both_ends)
         values = self.values()  # which may lie beyond both, where shares are far from what shares can be
         return Bounds(
             np.minimum(values, np.minimum(inner.low, outer.low)), np.maximum(values, np.maximum(inner.high, outer.high))
         )
-
-    @property
-    def rows(self) -> Floats:
-        return self.weights if self.known else np.vstack([self.inner, self.outer])
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         if method == COMPATIBLE:
@@ -85,7 +87,7 @@ class PartAnswer(LinearAnswer):
         return self.source.unevenness or LinearAnswer.doubt(self, method, level, most)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class QuantileAnswer(AnswerEvidence):
     """Quantiles of the unbiased cumulative shares, averaged over a window of neighbouring edges and made rising.
 
@@ -95,7 +97,6 @@ class QuantileAnswer(AnswerEvidence):
     """
 
     quality: ClassVar[str] = "those of the unbiased cumulative shares"
-    noun: ClassVar[str] = "quantile"
     source: DistributionEvidence
     question: Quantile
 
@@ -105,17 +106,19 @@ class QuantileAnswer(AnswerEvidence):
 
     @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return [f"{float(share):g}" for share in self.question.shares]
+        return [f"{part:g}" for part in self.parts]
 
     @property
     def limits(self) -> tuple[float, float]:
         return float(self.source.edges[0]), float(self.source.edges[-1])
 
     def values(self) -> Floats:
-        heights, spreads = self._curve("population")
-        windows = [best_window(heights, spreads, part, USUAL) for part in self.parts]
-        pairs = zip(windows, self.parts, strict=True)
+        heights, _ = self._curve("population")
+        pairs = zip(self._windows("population"), self.parts, strict=True)
         return np.array([value_of(self.source.buckets, heights, window, part) for window, part in pairs])
+
+    def read(self, shares: Floats) -> Floats:
+        return np.array([self.source.buckets.quantile(shares, part) for part in self.parts])
 
     @property
     def parts(self) -> list[float]:
@@ -123,32 +126,32 @@ class QuantileAnswer(AnswerEvidence):
         return [float(part) for part in self.question.shares]
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        buckets, parts = self.source.buckets, self.parts
+        values = self.values()
         if method == COMPATIBLE:
-            low, high = load("estimate.distribution.compatible:quantiles")(self.source, parts, level, target)
+            low, high = compatible.quantiles(self.source, self.parts, level, target)
         else:
-            low, high = intervals(buckets, *self._curve(target), parts, level, even=method == EVEN)
-        return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
+            low, high = intervals(self.source.buckets, *self._curve(target), self.parts, level, even=method == EVEN)
+        return Bounds(np.minimum(low, values), np.maximum(high, values))
 
     @property
-    def rows(self) -> Floats:
+    def sums(self) -> ShareSums:
         return self._heights(0.95)
 
-    def _heights(self, level: float) -> Floats:
-        """The cumulative shares up to the edges near the quantiles, as weights of the buckets."""
+    def _heights(self, level: float) -> ShareSums:
+        """The cumulative shares up to the edges near the quantiles."""
         low, high = self.interval(level, "normal", "population")
         edges, d = self.source.edges, len(self.source.buckets)
         near = [(edges >= a) & (edges <= b) for a, b in zip(low, high, strict=True)]
         places = np.flatnonzero(np.any(near, axis=0)[1:-1]) + 1
         places = places[:: -(-max(len(places), 1) // CHECKED)]
-        return np.asarray(np.arange(d) < places[:, None], np.float64).reshape(-1, d)
+        return ShareSums(self.source, np.asarray(np.arange(d) < places[:, None], np.float64).reshape(-1, d))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         if method == COMPATIBLE:
             return self.source.few()
         if method == EVEN and not self._single_answers(level):
             return UNEVEN
-        return self.source.unevenness or self.source.doubt_of(self._heights(level), level, max(most, MOST_EXCESS))
+        return self.source.unevenness or self._heights(level).doubt(level, max(most, MOST_EXCESS))
 
     def _single_answers(self, level: float) -> bool:
         """Whether method "even" spreads nothing: each bucket is one possible answer, and no edges are averaged."""
@@ -165,12 +168,17 @@ class QuantileAnswer(AnswerEvidence):
         which is what the window does not, is larger, and counts.
         """
         heights, spreads = self._curve(target)
-        buckets, factor = self.source.buckets, deviate(USUAL)
-        windows = [best_window(heights, spreads, part, USUAL) for part in self.parts]
+        buckets, windows = self.source.buckets, self._windows(target)
         smooth = np.array([half_width(buckets, window, even=True) for window in windows])
         low, high = intervals(buckets, heights, spreads, self.parts, USUAL)
         wide = np.array([window.width for window in windows]) * (buckets.edges[-1] - buckets.edges[0]) / len(buckets)
-        return np.asarray((np.maximum(smooth, (high - low - wide) / 2) / factor) ** 2)
+        return np.asarray((np.maximum(smooth, (high - low - wide) / 2) / deviate(USUAL)) ** 2)
+
+    @remembered
+    def _windows(self, target: str) -> list[EdgeWindow]:
+        """The window of each quantile at the usual level."""
+        heights, spreads = self._curve(target)
+        return [best_window(heights, spreads, part, USUAL) for part in self.parts]
 
     def _curve(self, target: str) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The unbiased cumulative share at each edge, and the variances of sums of shares."""
@@ -187,10 +195,15 @@ class SpreadAnswer(AnswerEvidence):
     noun: ClassVar[str] = "interquartile range"
     labels: ClassVar[tuple[str, ...]] = ("interquartile range",)  # type: ignore[misc]
     quantiles: QuantileAnswer
+    question: ClassVar[None] = None  # type: ignore[assignment, misc]
 
     @property
     def source(self) -> DistributionEvidence:  # type: ignore[override]
         return self.quantiles.source
+
+    @property
+    def sums(self) -> ShareSums:
+        return self.quantiles.sums
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -199,6 +212,10 @@ class SpreadAnswer(AnswerEvidence):
 
     def values(self) -> Floats:
         low, high = self.quantiles.values()
+        return np.array([high - low])
+
+    def read(self, shares: Floats) -> Floats:
+        low, high = self.quantiles.read(shares)
         return np.array([high - low])
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
@@ -213,120 +230,121 @@ class SpreadAnswer(AnswerEvidence):
 
 
 # --- which question, which answer ----------------------------------------------------------------------------------
-def answer(found: DistributionEvidence, question: Question) -> Evidence | None:
+def answer(source: DistributionEvidence, question: Question) -> Evidence | None:
     """The answer to a question about the same domain; None if it is another question."""
-    if question.domain != found.buckets.domain:
-        return None
-    return _answer(question, found)
+    return _answer(question, source) if question.domain == source.buckets.domain else None
 
 
 @singledispatch
-def _answer(question: Question, found: DistributionEvidence) -> Evidence | None:
+def _answer(question: Question, source: DistributionEvidence) -> Evidence | None:
     return None
 
 
-@_answer.register
-def _(question: Distribution, found: DistributionEvidence) -> Evidence | None:
-    return found
+@_answer.register(Distribution)
+def _(question: Distribution, source: DistributionEvidence) -> Evidence:
+    return source
 
 
-@_answer.register
-def _(question: Cdf, found: DistributionEvidence) -> Evidence | None:
-    buckets, points = found.buckets, question.points
-    weights, inner, outer = (
-        np.array(rows)
-        for rows in (
-            [buckets.up_to(point) for point in points],
-            [buckets.sure(None, point) for point in points],
-            [buckets.touched(None, point) for point in points],
-        )
+@_answer.register(Cdf)
+def _(question: Cdf, source: DistributionEvidence) -> Evidence:
+    buckets, points = source.buckets, question.points
+    return _part(
+        source,
+        question,
+        _shown(points),
+        np.array([buckets.up_to(point) for point in points]),
+        np.array([buckets.sure(None, point) for point in points]),
+        np.array([buckets.touched(None, point) for point in points]),
     )
+
+
+@_answer.register(Range)
+def _(question: Range, source: DistributionEvidence) -> Evidence:
+    ends, buckets = (question.low, question.high), source.buckets
+    weights = (part(*ends).reshape(1, -1) for part in (buckets.between, buckets.sure, buckets.touched))
+    return _part(source, question, [" to ".join(map(str, _shown(ends)))], *weights)
+
+
+def _part(
+    source: DistributionEvidence,
+    question: Question,
+    labels: Sequence[object],
+    weights: Floats,
+    inner: Floats,
+    outer: Floats,
+) -> PartAnswer:
     weights = np.where(inner == outer, inner, weights)  # a bucket may end so little above a point that it ends with it
-    return PartAnswer(found, weights, _shown(points), (0.0, 1.0), question, inner=inner, outer=outer)
+    return PartAnswer(source, weights, labels, (0.0, 1.0), question, inner=inner, outer=outer)
 
 
-@_answer.register
-def _(question: Range, found: DistributionEvidence) -> Evidence | None:
-    ends, buckets = (question.low, question.high), found.buckets
-    weights, inner, outer = (part(*ends).reshape(1, -1) for part in (buckets.between, buckets.sure, buckets.touched))
-    low, high = _shown(ends)
-    weights = np.where(inner == outer, inner, weights)
-    return PartAnswer(found, weights, [f"{low} to {high}"], (0.0, 1.0), question, inner=inner, outer=outer)
+@_answer.register(Density)
+def _(question: Density, source: DistributionEvidence) -> Evidence:
+    return DensityAnswer(source, question)
 
 
-@_answer.register
-def _(question: Density, found: DistributionEvidence) -> Evidence | None:
-    return DensityAnswer(found, question)
+@_answer.register(Mean)
+def _(question: Mean, source: DistributionEvidence) -> Evidence:
+    buckets, (low, high) = source.buckets, _ends(question)
+    return source.read_as_numbers(question) or LinearAnswer(
+        source, buckets.numbers().reshape(1, -1), ["mean"], (low, high), question, buckets.room
+    )
 
 
-@_answer.register
-def _(question: Mean, found: DistributionEvidence) -> Evidence | None:
-    read = from_waves(found, question)
-    if read is not None:
-        return read
-    numbers = found.buckets.numbers()
-    ends = float(question.domain.low), float(question.domain.high)  # type: ignore[attr-defined]
-    return LinearAnswer(found, numbers.reshape(1, -1), ["mean"], ends, question, found.buckets.room)
+@_answer.register(Quantile)
+def _(question: Quantile, source: DistributionEvidence) -> Evidence:
+    return QuantileAnswer(source, question)
 
 
-@_answer.register
-def _(question: Quantile, found: DistributionEvidence) -> Evidence | None:
-    return QuantileAnswer(found, question)
+@_answer.register(CircularMean)
+def _(question: CircularMean, source: DistributionEvidence) -> Evidence:
+    return DirectionAnswer(source, question)
 
 
-@_answer.register
-def _(question: CircularMean, found: DistributionEvidence) -> Evidence | None:
-    return DirectionAnswer(found, question)
-
-
-@_answer.register
-def _(question: Variance, found: DistributionEvidence) -> Evidence | None:
+@_answer.register(Variance)
+def _(question: Variance, source: DistributionEvidence) -> Evidence:
     """Each report is read as a number and as the square of its distance from the middle of the domain."""
-    known = from_waves(found, question)
+    known = source.read_as_numbers(question)
     if known is not None:
         return known
-    if found.n < 2:
+    if source.n < 2:
         raise ParameterError("A variance needs at least two reports.")
-    low, high = float(question.domain.low), float(question.domain.high)  # type: ignore[attr-defined]
-    centre, n = (low + high) / 2, found.n
-    weights = np.array([found.buckets.numbers() - centre, found.buckets.squares(centre)])
-    crowd = found.functional(weights)
-    each = crowd.covariance * n * n / (n - 1)
-    poor = found.doubt_of(weights, 0.95, most_excess(0.95)) is not None
+    (low, high), n = _ends(question), source.n
+    centre = (low + high) / 2
+    sums = ShareSums(source, np.array([source.buckets.numbers() - centre, source.buckets.squares(centre)]))
+    spread = sums.functional("population").covariance * n * n / (n - 1)
+    poor = sums.doubt(0.95, most_excess(0.95)) is not None
+    ranges = ((low, high), (0.0, (high - low) ** 2 / 4))
     number, square = (
-        MeanPart(n, Fraction(start + value), Fraction(spread), found.reach_of(row), ends, poor)
-        for start, value, spread, row, ends in zip(
-            (centre, 0.0),
-            crowd.values,
-            np.diag(each),
-            weights,
-            ((low, high), (0.0, (high - low) ** 2 / 4)),
-            strict=True,
-        )
+        MeanPart(n, Fraction(start + sums.values[i]), Fraction(spread[i, i]), source.reach_of(sums.rows[i]), ends, poor)
+        for i, (start, ends) in enumerate(zip((centre, 0.0), ranges, strict=True))
     )
 
     def noise() -> ReadingNoise:
-        own = found.functional(weights, "sample").covariance * n
+        own = sums.functional("sample").covariance * n
         return ReadingNoise(own[0, 0], own[1, 1], own[0, 1])
 
-    mean = answer(found, Mean(question.domain))
     return VarianceEvidence(
         *(number, square, Fraction(centre), (low, high)),
-        joint=Fraction(each[0, 1]),
+        joint=Fraction(spread[0, 1]),
         noise=noise,
         question=question,
-        also=() if mean is None else (mean,),
-        slack=_slack_of_variance(found, crowd.values),
+        also=(_answer(Mean(question.domain), source),),  # type: ignore[arg-type]
+        slack=_slack_of_variance(source, sums.values),
     )
 
 
-def _slack_of_variance(found: DistributionEvidence, values: Floats) -> float:
+def _ends(question: Question) -> tuple[float, float]:
+    """The ends of a domain of numbers."""
+    return float(question.domain.low), float(question.domain.high)  # type: ignore[attr-defined]
+
+
+def _slack_of_variance(source: DistributionEvidence, values: Floats) -> float:
     """How far the variance may be off: answers at most `room` from the middle of their bucket, by Cauchy's inequality.
 
     With d the distance from the middle, the variance of m + d is that of m plus 2 Cov(m, d) + Var(d), where an even
     spread is allowed for already.
     """
-    room, spread = found.buckets.room, max(0.0, float(values[1] - values[0] ** 2))
+    room, spread = source.buckets.room, max(0.0, float(values[1] - values[0] ** 2))
     return 2 * math.sqrt(spread) * room + room**2
 
 
@@ -334,26 +352,11 @@ def _shown(points: Sequence[Any]) -> list[object]:
     return [point if isinstance(point, (str, int)) else f"{float(point):g}" for point in points]
 
 
-# --- the same of other shares --------------------------------------------------------------------------------------
-def read(found: Evidence, source: DistributionEvidence, shares: Floats) -> Floats:
+def read(evidence: Evidence, source: DistributionEvidence, shares: Floats) -> Floats:
     """What shares of buckets, such as those of a decoder, answer to the question of some evidence."""
-    buckets = source.buckets
-    if isinstance(found, LinearAnswer):
-        return np.asarray(found.weights @ shares)
-    if isinstance(found, DensityAnswer):
-        return np.asarray(shares / buckets.widths)
-    if isinstance(found, MeanEvidence):
-        return np.array([float(buckets.numbers() @ shares)])
-    if isinstance(found, QuantileAnswer):
-        return np.array([buckets.quantile(shares, float(part)) for part in found.question.shares])
-    if isinstance(found, SpreadAnswer):
-        low, high = read(found.quantiles, source, shares)
-        return np.array([high - low])
-    if isinstance(found, DirectionAnswer):
-        cosine, sine = np.array(buckets.directions()) @ shares
-        period = float(buckets.edges[-1] - buckets.edges[0])
-        return np.array([math.atan2(sine, cosine) % (2 * math.pi) / (2 * math.pi) * period])
-    if isinstance(found, VarianceEvidence):
-        centre = float(buckets.numbers() @ shares)
-        return np.array([float(buckets.squares(centre) @ shares)])
-    raise ParameterError(f"A {found.noun} is not read from shares.")
+    if isinstance(evidence, AnswerEvidence):
+        return evidence.read(shares)
+    mean = float(source.buckets.numbers() @ shares)
+    if isinstance(evidence, VarianceEvidence):
+        return np.array([float(source.buckets.squares(mean) @ shares)])
+    return np.array([mean])

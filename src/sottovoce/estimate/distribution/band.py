@@ -1,37 +1,30 @@
-"""A simultaneous band of the cumulative distribution, how far it reaches, and samples of the distribution."""
+"""A simultaneous band of the cumulative distribution, and samples of the distribution."""
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrik, ndtr
+from scipy.special import ndtr
 
 from sottovoce.core.domain import Categories, Interval
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.late import load
 from sottovoce.core.params import check_integer, reject
-from sottovoce.estimate.distribution.base import COMPATIBLE, GUARDED, DistributionEvidence
+from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, rising
+from sottovoce.estimate.distribution.compatible import region
+from sottovoce.estimate.distribution.reach import reach
+from sottovoce.estimate.distribution.share_sums import COMPATIBLE, GUARDED, ShareSums
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, deviate
+from sottovoce.estimate.evidence import Bounds, Floats
 from sottovoce.estimate.request import PoorIntervalWarning, check_level, check_target
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-DRAWS = 20_000
-MOST_KEPT = 256  # numbers of a draw for which all draws are kept: those of the next band are the same
-TOGETHER = 1_000  # draws of one part; the deviations of one part are held in memory at once
-SURE = 0.975  # probability that the simulated quantile is no smaller than the true one
 MOST_SEED = 1 << 256
 POINTWISE = 0.95  # the level at which the normal law of a single height is judged
 
@@ -107,7 +100,8 @@ def _band_and_doubt(
 ) -> tuple[Band, str | None]:
     source = estimate._distribution
     if method == COMPATIBLE:
-        low, high, half, doubt = *_compatible(source, level, target, seed), source.few()
+        low, high = region(source, level, target, seed).curve(len(source.buckets))
+        half, doubt = (high - low) / 2, source.few()
     else:
         low, high, half, doubt = _linear(source, level, target, seed, method)
     shown = np.cumsum(estimate.values)[:-1]
@@ -126,94 +120,21 @@ def _linear(
     """Lower and upper limits at the edges inside, half the width before they were cut, and a doubt."""
     source.check_together("A band")
     d = len(source.buckets)
-    rows = np.tri(d - 1, d)
-    found = source.fitted(rows, target)
+    sums = ShareSums(source, np.tri(d - 1, d))
+    found = source.fitted(sums.rows, target)
     wide = reach(found.covariance, level, seed)
     half, each = wide * found.errors, 1 - 2 * float(ndtr(-wide))
-    poor = source.doubt_of(rows, POINTWISE)
+    poor = sums.doubt(POINTWISE)
     chosen = method or ("normal" if poor is None else GUARDED)
-    doubt = source.unevenness or source.doubt_of(rows, POINTWISE, method=chosen)
+    doubt = source.unevenness or sums.doubt(POINTWISE, method=chosen)
     low, high = found.values - half, found.values + half
     if chosen == GUARDED:
-        low, high = source.guarded(rows, Bounds(low, high), each, target, judged=POINTWISE)
+        low, high = sums.guarded(Bounds(low, high), each, target, judged=POINTWISE)
         half = (high - low) / 2
     if source.rises:
         low = np.maximum.accumulate(np.clip(low, 0, 1))
         high = np.minimum.accumulate(np.clip(high, 0, 1)[::-1])[::-1]
     return low, high, half, doubt
-
-
-def _compatible(source: DistributionEvidence, level: float, target: str, seed: int) -> tuple[Floats, Floats, Floats]:
-    region = load("estimate.distribution.compatible:region")(source, level, target, seed)
-    low, high = region.curve(len(source.buckets))
-    return low, high, (high - low) / 2
-
-
-# --- the largest of many normal deviations, simulated ----------------------------------------------------------------
-def reach(covariance: Floats, level: float, seed: int, sums: Floats | None = None) -> float:
-    """A quantile of the largest of normal deviations with this covariance, or of sums of them, in standard errors.
-
-    Draws have a quantile of their own: in 20,000 of them 95 % may be 94.7 %. So the quantile is the draw that exceeds
-    the true one with probability 97.5 %. Where draws are too few for the level there is none, and the product of the
-    levels of all deviations, which no correlation lowers (Šidák 1967), bounds it closely.
-    """
-    root = root_of(covariance, sums)
-    bound, rank = bound_of(len(root), level), rank_of(level)
-    if rank is None or not len(root):
-        return bound
-    found = np.concatenate([largest(root, part) for part in draws_of(root.shape[1], seed)])
-    return min(bound, float(np.partition(found, rank - 1)[rank - 1]))
-
-
-def bound_of(count: int, level: float) -> float:
-    """What the largest of so many deviations stays within at least with this probability, however they depend."""
-    return deviate(level ** (1 / max(count, 1)))
-
-
-def rank_of(level: float) -> int | None:
-    """Which of the sorted draws is, nearly surely, no smaller than the quantile; None if all may be."""
-    rank = math.ceil(bdtrik(SURE, DRAWS, level)) + 1
-    return rank if rank <= DRAWS else None
-
-
-def root_of(covariance: Floats, sums: Floats | None = None) -> Singles:
-    """Standard normal numbers times this are the deviations, in standard errors; without those that are none."""
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0))
-    used = errors > 0
-    correlation = covariance[np.ix_(used, used)] / np.outer(errors[used], errors[used])
-    try:
-        root = np.linalg.cholesky(correlation)
-    except np.linalg.LinAlgError:  # some deviations are sums of others
-        sizes, vectors = np.linalg.eigh(correlation)
-        kept = sizes > 1e-12 * sizes.max(initial=0)
-        root = vectors[:, kept] * np.sqrt(sizes[kept])
-    if sums is not None:
-        root = (sums[:, used] * errors[used]) @ root
-        lengths = np.linalg.norm(root, axis=1)
-        root = root[lengths > 0] / lengths[lengths > 0, None]
-    return np.asarray(root, np.float32)
-
-
-def largest(root: Singles, draws: Singles) -> Singles:
-    """The largest deviation of each draw."""
-    deviations = root @ draws
-    return np.asarray(np.maximum(deviations.max(axis=0), -deviations.min(axis=0)))
-
-
-def draws_of(numbers: int, seed: int) -> Iterable[Singles]:
-    """Standard normal numbers, so many for each draw, in parts."""
-    return _kept_draws(numbers, seed) if numbers <= MOST_KEPT else _draws(numbers, seed)
-
-
-def _draws(numbers: int, seed: int) -> Iterator[Singles]:
-    rng = np.random.default_rng(seed)
-    for _ in range(DRAWS // TOGETHER):
-        yield rng.standard_normal((numbers, TOGETHER), dtype=np.float32)
-
-
-@lru_cache(maxsize=2)
-def _kept_draws(numbers: int, seed: int) -> tuple[Singles, ...]:
-    return tuple(_draws(numbers, seed))
 
 
 def sample(estimate: Estimate, count: int, seed: int | None) -> NDArray[Any]:

@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import late
+from sottovoce.core.channel import Channel
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.question import Question
+from sottovoce.estimate.distribution.answers import answer
 from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.share_sums import CHECKED, GUARDED, ShareSums, kept_inside
 from sottovoce.estimate.evidence import (
     MOST_EXCESS,
     POOR_BELOW,
@@ -28,6 +31,7 @@ from sottovoce.estimate.evidence import (
     Contributions,
     Counted,
     Evidence,
+    Floats,
     Functional,
     Offer,
     most_excess,
@@ -39,28 +43,8 @@ if TYPE_CHECKING:
 
     from sottovoce.estimate.estimate import Estimate
 
-Floats = NDArray[np.float64]
 EARLY = 1e-3  # change of the total log-likelihood, times e**epsilon, at which EM ends
-
-COMPATIBLE = "compatible"
-GUARDED = "guarded"
-CHECKED = 64  # functionals whose law is judged where there are too many for all
 MOST_TOGETHER = 1 << 11  # buckets, all covariances of whose shares are computed
-
-
-def kept_inside(bounds: Bounds, limits: tuple[float, float]) -> Bounds:
-    """The part of intervals that lies where the truth can be.
-
-    An estimate beyond a limit, as unbiased shares of empty buckets are half of the time, would leave a sliver or
-    nothing of its interval, which looks like certainty. There it reaches as far inside as if the estimate were the
-    limit.
-    """
-    (low, high), (least, most) = bounds, limits
-    middle, half = (low + high) / 2, (high - low) / 2
-    near = np.clip(middle, least, most)
-    low = np.where(middle > most, np.minimum(low, near - half), low)
-    high = np.where(middle < least, np.maximum(high, near + half), high)
-    return Bounds(np.clip(low, least, most), np.clip(high, least, most))
 
 
 class DistributionEvidence(Evidence):
@@ -71,7 +55,6 @@ class DistributionEvidence(Evidence):
     picture: ClassVar[str] = "estimate.distribution.picture:plot"
     buckets: Buckets
     counted: Counted | None
-    __slots__ = ()
 
     @property
     def edges(self) -> Floats:
@@ -107,12 +90,21 @@ class DistributionEvidence(Evidence):
         return np.maximum(np.diag(self.covariance(target)), 0)
 
     def fitted(self, weights: Floats, target: str = "population") -> Functional:
-        """The same values, and their covariance where the shares are likely ones: what bands are made of.
+        """Functionals with their covariance where the shares are likely ones: what bands are made of.
 
         A band holds if the largest of many deviations stays within it. Errors that are themselves poorly known would
         make the largest one of them, in standard errors, larger than that of normal deviations.
         """
         return self.functional(weights, target)
+
+    @property
+    def channel(self) -> Channel:
+        """The channel of the reports, where they are counts of outputs."""
+        raise ParameterError(f"A {self.noun} from these reports is not that of one channel.")
+
+    def likely_shares(self) -> Floats:
+        """Shares that a likelihood finds, for errors."""
+        raise ParameterError("Only counts of outputs tell which distributions are compatible with them.")
 
     def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> DistributionEvidence:
         raise ParameterError("Distributions are combined from reports that are counted one by one, of no series.")
@@ -126,13 +118,8 @@ class DistributionEvidence(Evidence):
             )
 
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
-        """The variances of these functionals alone."""
+        """The variances of functionals alone."""
         return np.maximum(np.diag(self.functional(weights, target).covariance), 0)
-
-    def height_spreads(self, target: str) -> Floats:
-        """The variances of the cumulative shares up to each edge inside."""
-        d = len(self.buckets)
-        return self.spreads(np.tri(d - 1, d), target)
 
     def contributions_of(self, weights: Floats) -> Contributions | None:
         """How far one report can move linear functionals of the shares, if they are means of one number from each."""
@@ -143,8 +130,11 @@ class DistributionEvidence(Evidence):
         return math.inf
 
     def answer(self, question: Question) -> Evidence:
-        found: Evidence | None = late.load("estimate.distribution.answers:answer")(self, question)
-        return super().answer(question) if found is None else found
+        return answer(self, question) or super().answer(question)
+
+    def read_as_numbers(self, question: Question) -> Evidence | None:
+        """The mean or variance of reports that are read as numbers, where that needs no buckets."""
+        return None
 
     @property
     def curve_decoder(self) -> str:
@@ -173,126 +163,69 @@ class DistributionEvidence(Evidence):
             return EARLY
         return EARLY * math.exp(self.counted.mechanism.epsilon)
 
-    # --- intervals ---------------------------------------------------------------------------------
-    @property
-    def default(self) -> str:  # type: ignore[override]
-        return self.default_of(self.checked_rows())
+    # --- sums of shares, and how well the normal law fits them ------------------------------------------
+    def scores_of(self, rows: Floats) -> ReportScores | None:
+        """Linear functionals as means of one score from each report, if they are and there is room for them."""
+        return None
 
-    def default_of(self, weights: Floats) -> str:
-        """The default method for linear functionals: "normal" where it is good for each and for all at once."""
+    def limits_of(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Between which numbers linear functionals of any distribution lie."""
+        return rows.min(axis=1), rows.max(axis=1)
+
+    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
+        """The moments of the error of one report for sums of shares."""
+        return None if sums.scores is None else sums.scores.moments()
+
+    def excess_of(self, sums: ShareSums, level: float, target: str | None) -> Floats:
+        """How many times as often as promised normal intervals may miss; without a target, the worse of both."""
+        if not len(sums):
+            return np.ones(0)
         if self.n < POOR_BELOW:
-            return GUARDED
-        limits = ((0.95, most_excess(0.95)), (1 - 0.05 / max(1, len(weights)), MOST_EXCESS))
-        good = all((self.excess_of(weights, level) <= most).all() for level, most in limits)
-        return "normal" if good else GUARDED
+            return np.full(len(sums), np.inf)
+        moments = [sums.moments(one) for one in ((target,) if target else ("population", "sample"))]
+        known = [excess(one, self.n, level) for one in moments if one is not None]
+        return np.max(known, axis=0) if known else np.ones(len(sums))
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
-        return kept_inside(self.interval(level, method, target), self.limits)
-
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        bounds = self.normal(level, target)
-        if method != GUARDED:
-            return bounds
-        return self.guarded(np.eye(len(self.buckets)), bounds, level, target) if self.is_small else bounds
+    def few(self) -> str | None:
+        """The warning about so few reports that no approximation is trusted."""
+        return f"The normal interval is poor for {self.n} reports." if self.n < POOR_BELOW else None
 
     @property
     def is_small(self) -> bool:
         """Whether the scores of all buckets are held at once."""
         return len(self.buckets) <= MOST_TOGETHER
 
-    def guarded(
-        self, weights: Floats, bounds: Bounds, level: float, target: str, *, room: float = 0.0, judged: float = 0.0
-    ) -> Bounds:
-        """Normal intervals of linear functionals where these are good at a level, betting intervals elsewhere.
-
-        The betting interval holds for any law of the reports and any number of them. `room` is how far the functionals
-        may be off. `judged` is the level at which normal intervals must be good, if it is another one.
-        """
-        rows = np.atleast_2d(weights)
-        excesses, most = self.excess_of(rows, judged or level, target), MOST_EXCESS if judged else most_excess(level)
-        poor = np.flatnonzero(~(excesses <= most))
-        scores = self.scores_of(rows[poor]) if len(poor) else None
-        found = None if scores is None else scores.betting(self.limits_of(rows[poor]), level)
-        if found is None:
-            return bounds
-        values, (low, high) = rows[poor] @ self.values(), bounds
-        low, high = low.copy(), high.copy()
-        low[poor], high[poor] = np.minimum(found.low - room, values), np.maximum(found.high + room, values)
-        return Bounds(low, high)
-
-    def scores_of(self, weights: Floats) -> ReportScores | None:
-        """Linear functionals as means of one score from each report, if they are and there is room for them."""
-        return None
-
-    def limits_of(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Between which numbers linear functionals of any distribution lie."""
-        return weights.min(axis=1), weights.max(axis=1)
-
-    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
-        """The moments of the error of one report for linear functionals."""
-        scores = self.scores_of(weights)
-        return None if scores is None else scores.moments()
-
-    def excess_of(self, weights: Floats, level: float, target: str | None = None) -> Floats:
-        """How many times as often as promised the normal intervals of linear functionals may miss; without a target,
-        the worse of both."""
-        rows = np.atleast_2d(weights)
-        if not len(rows):
-            return np.ones(0)
-        if self.n < POOR_BELOW:
-            return np.full(len(rows), np.inf)
-        each = [self.moments_of(rows, one) for one in ((target,) if target else ("population", "sample"))]
-        known = [excess(one, self.n, level) for one in each if one is not None]
-        return np.max(known, axis=0) if known else np.ones(len(rows))
-
-    def doubt_of(self, weights: Floats, level: float, most: float = MOST_EXCESS, method: str = "normal") -> str | None:
-        """The warning about intervals of linear functionals, if they may miss too often."""
-        rows = np.atleast_2d(weights)
-        if method == GUARDED and self._bets(rows):
-            return None
-        few = self.few()
-        if few is not None:
-            return f"{few}{self._better(rows)}"
-        found = self.excess_of(rows, level)
-        poor = int((~(found <= most)).sum())
-        if not poor:
-            return None
-        return (
-            f"The normal interval of level {level:.8g} is poor for {poor} of {len(rows)} values: too few reports tell"
-            f" them apart.{self._better(rows)}"
-        )
-
-    def few(self) -> str | None:
-        """The warning about so few reports that no approximation is trusted."""
-        return f"The normal interval is poor for {self.n} reports." if self.n < POOR_BELOW else None
-
-    def _bets(self, rows: Floats) -> bool:
-        """Whether there are betting intervals of linear functionals."""
-        scores = self.scores_of(rows)
-        return scores is not None and scores.affordable
-
-    def _better(self, rows: Floats) -> str:
-        return " The guarded interval holds." if self._bets(rows) else ""
-
-    def checked_rows(self) -> Floats:
+    @cached_property
+    def checked(self) -> ShareSums:
         """The shares of all buckets, or of some of them where they are many."""
-        d = len(self.buckets)
-        if self.is_small:
-            return np.eye(d)
-        places = np.unique(np.linspace(0, d - 1, CHECKED).astype(int))
-        rows = np.zeros((len(places), d))
+        places = np.arange(len(self.buckets))
+        if not self.is_small:
+            places = np.unique(np.linspace(0, len(places) - 1, CHECKED).astype(int))
+        rows = np.zeros((len(places), len(self.buckets)))
         rows[np.arange(len(places)), places] = 1
-        return rows
+        return ShareSums(self, rows)
+
+    # --- intervals ---------------------------------------------------------------------------------
+    @property
+    def default(self) -> str:  # type: ignore[override]
+        return self.checked.default
+
+    def inside(self, level: float, method: str, target: str) -> Bounds:
+        return kept_inside(self.interval(level, method, target), self.limits)
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        bounds = self.normal(level, target)
+        return self.checked.guarded(bounds, level, target) if method == GUARDED and self.is_small else bounds
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
-        poor = ~(self.excess_of(self.checked_rows(), 0.95) <= most_excess(0.95))
+        poor = ~(self.checked.excess(0.95) <= most_excess(0.95))
         return poor if self.is_small else np.full(len(self.buckets), bool(poor.any()))
 
     def warning(self) -> str | None:
-        return self.doubt_of(self.checked_rows(), 0.95, most_excess(0.95))
+        return self.checked.doubt(0.95, most_excess(0.95))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.doubt_of(self.checked_rows(), level, most, method if self.is_small else "normal")
+        return self.checked.doubt(level, most, method if self.is_small else "normal")
 
     # --- showing -----------------------------------------------------------------------------------
     def sentence(self, found: Estimate, level: float) -> str:

@@ -16,6 +16,7 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Functional, Offer
 from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
@@ -84,9 +85,8 @@ class CombinedDistribution(DistributionEvidence):
     def is_small(self) -> bool:
         return all(part.is_small for part in self.parts)
 
-    def scores_of(self, weights: Floats) -> ReportScores | None:
+    def scores_of(self, rows: Floats) -> ReportScores | None:
         """A report of one part counts n / (its reports) times, so that the mean over all is the sum of the parts'."""
-        rows = np.atleast_2d(weights)
         parts = [part.scores_of(rows @ own) for part, own in zip(self.parts, self.weights, strict=True)]
         known = [one for one in parts if one is not None]
         if len(known) < len(parts):
@@ -95,12 +95,11 @@ class CombinedDistribution(DistributionEvidence):
         rates = np.concatenate([one.n / self.n * one.rates for one in known])
         return ReportScores(numbers, np.concatenate([one.counts for one in known]), rates, self.n)
 
-    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
+    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
         """Cumulants of independent parts add up."""
-        rows = np.atleast_2d(weights)
-        second, third, fourth, sixth = (np.zeros(len(rows)) for _ in range(4))
+        second, third, fourth, sixth = (np.zeros(len(sums)) for _ in range(4))
         for part, own in zip(self.parts, self.weights, strict=True):
-            found = part.moments_of(rows @ own, target)
+            found = ShareSums(part, sums.rows @ own).moments(target)
             if found is None:
                 return None
             more = self.n / part.n
@@ -160,5 +159,5 @@ def _precision(part: OutputsEvidence) -> Floats:
     The sum of the shares is known, so that products in place of covariances give the same weights.
     """
     d = len(part.buckets)
-    products = part.decode.products(np.eye(d), part.transition.forward(np.full(d, 1 / d)))
+    products = part.decode.products(np.eye(d), part.transition.uniform)
     return np.asarray(part.n * np.linalg.inv(products), np.float64)

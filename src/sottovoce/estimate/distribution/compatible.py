@@ -19,23 +19,21 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import Bounds as Between
-from scipy.optimize import LinearConstraint, linprog, milp
+import scipy  # loads its parts at their first use
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
-from sottovoce.estimate.distribution.band import reach
-from sottovoce.estimate.distribution.base import DistributionEvidence
-from sottovoce.estimate.distribution.linear import linear_decode
-from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.distribution.reach import reach
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.evidence import Floats
 from sottovoce.tally.laws import law_row
 
 if TYPE_CHECKING:
-    from sottovoce.estimate.distribution.answers import PartAnswer
+    from scipy.optimize import LinearConstraint
 
-Floats = NDArray[np.float64]
+    from sottovoce.estimate.distribution.base import DistributionEvidence
+
 LONGEST = 4  # the longest averages are over this part of all edges
 TOLERANCE = 1e-7  # of linear programs: limits are given so much room
 _ROOM = 1 + 1e-7  # by which limits are widened, for the tolerance of linear programs
@@ -66,7 +64,7 @@ class Region:
         return np.concatenate([steps[:1], either(steps[:-1], steps[1:]), steps[-1:]])
 
     def _solve(self, weights: Floats) -> float:
-        limits = LinearConstraint(self.rows, self.low, self.high)
+        limits = scipy.optimize.LinearConstraint(self.rows, self.low, self.high)
         return _program(weights, limits, np.ones(len(weights)))[0]
 
     def curve(self, buckets: int) -> tuple[Floats, Floats]:
@@ -82,10 +80,12 @@ class Region:
         return first + 1, last + 1
 
 
-def shares(found: PartAnswer, level: float, target: str) -> tuple[Floats, Floats]:
+def shares(
+    source: DistributionEvidence, inner: Floats, outer: Floats, level: float, target: str
+) -> tuple[Floats, Floats]:
     """Limits of the shares of sets of buckets: the least of those inside, and the largest of those that are touched."""
-    within = region(found.source, level, target)
-    return np.array([*map(within.least, found.inner)]), np.array([*map(within.largest, found.outer)])
+    within = region(source, level, target)
+    return np.array([*map(within.least, inner)]), np.array([*map(within.largest, outer)])
 
 
 def quantiles(source: DistributionEvidence, parts: Sequence[float], level: float, target: str) -> tuple[Floats, Floats]:
@@ -114,10 +114,8 @@ def region(source: DistributionEvidence, level: float, target: str, seed: int = 
 
     If there is none, the limits are widened, all by the same factor, until there is one.
     """
-    if not isinstance(source, OutputsEvidence):
-        raise ParameterError("Only counts of outputs tell which distributions are compatible with them.")
-    rows, values, half = known_averages(source, level, target, seed)
     likely, per_bucket = source.likely_shares(), None
+    rows, values, half = known_averages(source, level, target, seed)
     if rows.shape[1] > len(likely):
         per_bucket = (rows.shape[1] - 1) // len(likely)
         steps = np.repeat(likely / per_bucket, per_bucket) / 2
@@ -127,13 +125,15 @@ def region(source: DistributionEvidence, level: float, target: str, seed: int = 
     return Region(rows, values - half, values + half, per_bucket)
 
 
-def known_averages(source: OutputsEvidence, level: float, target: str, seed: int = 0) -> tuple[Floats, Floats, Floats]:
+def known_averages(
+    source: DistributionEvidence, level: float, target: str, seed: int = 0
+) -> tuple[Floats, Floats, Floats]:
     """Averages of cumulative shares as weights of points, their unbiased values, and how far off all may be at once."""
     d = len(source.buckets)
     found, means = source.fitted(np.tri(d - 1, d), target), averages(d - 1)
     errors = np.sqrt(np.maximum(((means @ found.covariance) * means).sum(axis=1), 0))
     half = reach(found.covariance, level, seed, means) * errors
-    return _on_the_grid(source.counted.mechanism.channel, d), means @ found.values, half
+    return _on_the_grid(source.channel, d), means @ found.values, half
 
 
 @lru_cache(maxsize=4)
@@ -150,7 +150,10 @@ def _on_the_grid(channel: Channel, buckets: int) -> Floats:
 def _widening(rows: Floats, values: Floats, half: Floats) -> float:
     """The least factor, at least one, of the limits within which there is a distribution."""
     size, sides = rows.shape[1], [np.column_stack([rows, sign * half]) for sign in (1, -1)]
-    limits = [LinearConstraint(sides[0], lb=values), LinearConstraint(sides[1], ub=values)]
+    limits = [
+        scipy.optimize.LinearConstraint(sides[0], lb=values),
+        scipy.optimize.LinearConstraint(sides[1], ub=values),
+    ]
     one = np.append(np.ones(size), 0.0)
     return _program(1 - one, limits, one, np.append(np.zeros(size), 1.0))[1] * _ROOM
 
@@ -162,9 +165,12 @@ def _program(
 
     A program without whole numbers; this way limits have two sides, which takes half of the time.
     """
-    every = [*(limits if isinstance(limits, list) else [limits]), LinearConstraint(total.reshape(1, -1), 1, 1)]
-    bounds = Between(np.zeros(len(cost)) if least is None else least, np.inf)
-    found = milp(cost, constraints=every, bounds=bounds)
+    every = [
+        *(limits if isinstance(limits, list) else [limits]),
+        scipy.optimize.LinearConstraint(total.reshape(1, -1), 1, 1),
+    ]
+    bounds = scipy.optimize.Bounds(np.zeros(len(cost)) if least is None else least, np.inf)
+    found = scipy.optimize.milp(cost, constraints=every, bounds=bounds)
     if found.status != 0:
         # The simplex method gives up where many limits hold at once, a method of interior points does not.
         found = _by_interior_points(cost, every, bounds)
@@ -173,11 +179,11 @@ def _program(
     return float(found.fun), float(found.x[-1])
 
 
-def _by_interior_points(cost: Floats, every: list[LinearConstraint], bounds: Between) -> Any:
+def _by_interior_points(cost: Floats, every: list[LinearConstraint], bounds: Any) -> Any:
     *sides, total = every
     above = [(side.A, side.ub) for side in sides if np.isfinite(side.ub).all()]
     above += [(-side.A, -side.lb) for side in sides if np.isfinite(side.lb).all()]
-    return linprog(
+    return scipy.optimize.linprog(
         cost,
         A_ub=np.vstack([rows for rows, _ in above]),
         b_ub=np.concatenate([most for _, most in above]),

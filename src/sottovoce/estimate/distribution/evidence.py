@@ -21,12 +21,13 @@ from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets, even_buckets
 from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
-from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.of_shares import of_shares
 from sottovoce.estimate.distribution.outputs import ApproximateEvidence, OutputsEvidence
-from sottovoce.estimate.distribution.series import SeriesEvidence, is_projection
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.distribution.readings.projected import is_projection
+from sottovoce.estimate.distribution.readings.transition import LevelsTransition, transition_of
+from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
-from sottovoce.estimate.distribution.transition import LevelsTransition, transition_of
 from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.base import SharesEvidence

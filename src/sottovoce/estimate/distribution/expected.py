@@ -24,9 +24,9 @@ from sottovoce.estimate.distribution.answers import PartAnswer
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, functional_variances
-from sottovoce.estimate.distribution.linear import linear_decode
 from sottovoce.estimate.distribution.quantiles.invert import intervals
-from sottovoce.estimate.distribution.transition import transition_of
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.prior import Prior
 

@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.question import Question
-from sottovoce.estimate.distribution.base import GUARDED, DistributionEvidence, kept_inside
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, most_excess
+from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums, kept_inside
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, Floats, most_excess
 
 if TYPE_CHECKING:
+    from sottovoce.estimate.distribution.base import DistributionEvidence
     from sottovoce.estimate.estimate import Estimate
-
-Floats = NDArray[np.float64]
 
 
 class AnswerEvidence(Evidence):
-    """What was read from a distribution; `read` gives the same of any other shares of its buckets."""
+    """What was read from a distribution."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal", GUARDED)
     source: DistributionEvidence
-    __slots__ = ()
+    question: Question
 
     @property
-    def rows(self) -> Floats:
-        """The linear functionals whose laws tell how good the intervals are."""
-        raise NotImplementedError
+    @abstractmethod
+    def sums(self) -> ShareSums:
+        """The sums of shares whose laws tell how good the intervals are."""
+
+    @abstractmethod
+    def read(self, shares: Floats) -> Floats:
+        """The answer of any shares of the buckets, such as those of a decoder."""
+
+    def values(self) -> Floats:
+        return self.read(self.source.values())
+
+    @property
+    def noun(self) -> str:  # type: ignore[override]
+        return self.question.noun
+
+    @property
+    def quality(self) -> str:  # type: ignore[override]
+        return self.source.quality
 
     @property
     def default(self) -> str:  # type: ignore[override]
-        return self.source.default_of(self.rows) if GUARDED in self.methods else "normal"
+        return self.sums.default if GUARDED in self.methods else "normal"
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -46,10 +62,10 @@ class AnswerEvidence(Evidence):
         return np.full(len(self.labels), self.warning() is not None)
 
     def warning(self) -> str | None:
-        return self.source.doubt_of(self.rows, 0.95, most_excess(0.95))
+        return self.sums.doubt(0.95, most_excess(0.95))
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.source.doubt_of(self.rows, level, most, method)
+        return self.sums.doubt(level, most, method)
 
     def sentence(self, found: Estimate, level: float) -> str:
         if len(self.labels) == 1:
@@ -60,7 +76,7 @@ class AnswerEvidence(Evidence):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LinearAnswer(AnswerEvidence):
     """Linear functionals: one row of weights of the buckets for each."""
 
@@ -72,38 +88,32 @@ class LinearAnswer(AnswerEvidence):
     slack: float = 0.0
 
     @property
-    def noun(self) -> str:  # type: ignore[override]
-        return self.question.noun
-
-    @property
-    def quality(self) -> str:  # type: ignore[override]
-        return self.source.quality
-
-    @property
     def limits(self) -> tuple[float, float]:
         return self.ends
 
-    def values(self) -> Floats:
-        return self.source.functional(self.weights).values
+    @cached_property
+    def weighted(self) -> ShareSums:
+        """The functionals as sums of shares."""
+        return ShareSums(self.source, self.weights)
+
+    @property
+    def sums(self) -> ShareSums:
+        return self.weighted
+
+    def read(self, shares: Floats) -> Floats:
+        return np.asarray(self.weights @ shares)
 
     def contributions(self) -> Contributions | None:
         return self.source.contributions_of(self.weights)
 
     def covariance(self, target: str) -> Floats:
-        return self.source.functional(self.weights, target).covariance
+        return self.weighted.functional(target).covariance
 
     def variances(self, target: str) -> Floats:
-        return self.source.spreads(self.weights, target)
-
-    @property
-    def rows(self) -> Floats:
-        return self.weights
+        return self.weighted.variances(target)
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
-        bounds = self.normal(level, target)
-        if method != GUARDED:
-            return bounds
-        return self.source.guarded(self.weights, bounds, level, target, room=self.slack)
+        return self.weighted.interval(level, method, target, self.slack)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,14 +124,6 @@ class DensityAnswer(AnswerEvidence):
     question: Question
 
     @property
-    def noun(self) -> str:  # type: ignore[override]
-        return self.question.noun
-
-    @property
-    def quality(self) -> str:  # type: ignore[override]
-        return self.source.quality
-
-    @property
     def labels(self) -> Sequence[object]:  # type: ignore[override]
         return self.source.labels
 
@@ -129,8 +131,12 @@ class DensityAnswer(AnswerEvidence):
     def limits(self) -> tuple[float, float]:
         return 0.0, float(1 / self.source.buckets.widths.min())
 
-    def values(self) -> Floats:
-        return np.asarray(self.source.values() / self.source.buckets.widths)
+    @property
+    def sums(self) -> ShareSums:
+        return self.source.checked
+
+    def read(self, shares: Floats) -> Floats:
+        return np.asarray(shares / self.source.buckets.widths)
 
     def variances(self, target: str) -> Floats:
         return np.asarray(self.source.variances(target) / self.source.buckets.widths**2)
@@ -140,12 +146,8 @@ class DensityAnswer(AnswerEvidence):
         return np.asarray(self.source.covariance(target) / np.outer(widths, widths))
 
     def contributions(self) -> Contributions | None:
-        found, widths = self.source.contributions(), self.source.buckets.widths
-        return None if found is None else Contributions(found.least / widths, found.most / widths, found.reports)
-
-    @property
-    def rows(self) -> Floats:
-        return self.source.checked_rows()
+        moved, widths = self.source.contributions(), self.source.buckets.widths
+        return None if moved is None else Contributions(moved.least / widths, moved.most / widths, moved.reports)
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         low, high = self.source.interval(level, method, target)

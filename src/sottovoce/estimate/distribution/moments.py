@@ -8,9 +8,9 @@ give about five percent less variance, but only where answers are spread evenly 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Then, Window
 from sottovoce.core.channel.facets import outputs_of, readings, rounding_of, scales_of
@@ -18,19 +18,19 @@ from sottovoce.core.domain import Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean, Question, Variance
-from sottovoce.estimate.distribution.base import DistributionEvidence
-from sottovoce.estimate.distribution.outputs import OutputsEvidence
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.moments import profile
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from sottovoce.estimate.distribution.outputs import OutputsEvidence
 
 
-def from_waves(found: DistributionEvidence, question: Question) -> MeanEvidence | VarianceEvidence | None:
+def from_waves(found: OutputsEvidence, question: Question) -> MeanEvidence | VarianceEvidence | None:
     """The mean or variance from the readings of reports; None where they are not those of a rounded number's wave."""
-    if not isinstance(found, OutputsEvidence) or not isinstance(found.buckets.domain, Interval):
+    if not isinstance(found.buckets.domain, Interval):
         return None
     own = found.counted.mechanism
     if not isinstance(own.channel, Then) or not isinstance(own.channel.second, Window):

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets
 from sottovoce.estimate.distribution.outputs import MORE
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Offer
+from sottovoce.estimate.distribution.share_sums import ShareSums
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Floats, Offer
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.matrix import MatrixEvidence, left_inverse, output_law
 from sottovoce.estimate.shares.mixture import Mixture
 
-Floats = NDArray[np.float64]
 MOST_LISTED = 256  # values, the law of whose reports is written down
 
 
@@ -36,7 +35,7 @@ def _counted_law(channel: Channel) -> CountedLaw:
     return CountedLaw(output_law(channel).T, left_inverse(channel))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SharesDistribution(DistributionEvidence):
     """Each value is a bucket."""
 
@@ -81,22 +80,22 @@ class SharesDistribution(DistributionEvidence):
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return self.shares.doubt(method, level, most)
 
-    def scores_of(self, weights: Floats) -> ReportScores | None:
+    def scores_of(self, rows: Floats) -> ReportScores | None:
         """Where the reports are counted one by one, as by randomized response."""
         known = self._law
         if known is None or self.counted is None:
             return None
         more = MORE * known.law.mean(axis=1)
         likely = (self.counted.cells + more) / (self.n + MORE)
-        return ReportScores(weights @ known.inverse, self.counted.cells.astype(np.float64), likely, self.n)
+        return ReportScores(rows @ known.inverse, self.counted.cells.astype(np.float64), likely, self.n)
 
-    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
-        known, scores = self._law, self.scores_of(weights)
+    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
+        known, scores = self._law, sums.scores
         if scores is None or known is None or target == "population":
-            return None if scores is None else scores.moments()
-        return scores.noise(weights, known.law, known.inverse @ scores.rates)
+            return DistributionEvidence.moments_of(self, sums, target)
+        return scores.noise(sums.rows, known.law, known.inverse @ scores.rates)
 
-    @property
+    @cached_property
     def _law(self) -> CountedLaw | None:
         own = self.counted
         if own is None or Offer.OUTPUT_TALLIES not in self.shares.offers or len(self.buckets) > MOST_LISTED:
@@ -104,13 +103,12 @@ class SharesDistribution(DistributionEvidence):
         found = _counted_law(own.mechanism.channel)
         return found if np.allclose(found.inverse @ own.cells, self.n * self.values()) else None
 
-    def excess_of(self, weights: Floats, level: float, target: str | None = None) -> Floats:
-        """Else as often as for the worst of the single values that a sum is made of."""
-        rows = np.atleast_2d(weights)
+    def excess_of(self, sums: ShareSums, level: float, target: str | None) -> Floats:
+        """Without a law of single reports, as often as for the worst of the single values that a sum is made of."""
         if self._law is not None:
-            return DistributionEvidence.excess_of(self, rows, level, target)
-        each = self.shares.excess("normal", level)
-        return np.array([each[row != 0].max(initial=1.0) for row in rows])
+            return DistributionEvidence.excess_of(self, sums, level, target)
+        single = self.shares.excess("normal", level)
+        return np.array([single[row != 0].max(initial=1.0) for row in sums.rows])
 
     def reach_of(self, weights: Floats) -> float:
         return self.shares.reach_of(weights)

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
-from sottovoce.estimate.distribution.base import COMPATIBLE, EARLY, DistributionEvidence
+from sottovoce.core.question import Question
+from sottovoce.estimate.distribution.base import EARLY, DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.combine import least_variance
 from sottovoce.estimate.distribution.iterate import iterate
-from sottovoce.estimate.distribution.linear import linear_decode
-from sottovoce.estimate.distribution.transition import Transition, WaveTransition
-from sottovoce.estimate.evidence import Contributions, Counted, Evidence, Functional, Offer
+from sottovoce.estimate.distribution.moments import from_waves
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.distribution.readings.transition import Transition, WaveTransition
+from sottovoce.estimate.distribution.share_sums import COMPATIBLE, ShareSums
+from sottovoce.estimate.evidence import Contributions, Counted, Evidence, Floats, Functional, Ints, Offer
 from sottovoce.estimate.mean.scores import MOST_SCORES, ReportScores, ScoreMoments
 from sottovoce.estimate.reading import OutputReading
 from sottovoce.estimate.shares.mixture import Mixture
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MOST_COMPATIBLE = 256  # buckets
 MORE = 4  # reports that are added for errors: about the square of the normal quantile of 95 %
 MOST_UPDATES = 100  # of EM, for the errors of bands
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class OutputsEvidence(DistributionEvidence):
     """`cells` counts the outputs of n reports, whose law given the bucket is `transition`.
 
@@ -45,9 +47,13 @@ class OutputsEvidence(DistributionEvidence):
     counted: Counted
 
     @property
+    def channel(self) -> Channel:
+        return self.counted.mechanism.channel
+
+    @cached_property
     def decode(self) -> OutputReading:
         """The scores of the outputs."""
-        return linear_decode(self.counted.mechanism.channel, len(self.buckets))
+        return linear_decode(self.channel, len(self.buckets))
 
     def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> DistributionEvidence:
         parts = tuple(one for one in (self, *others) if isinstance(one, OutputsEvidence) and one.pools)
@@ -57,25 +63,20 @@ class OutputsEvidence(DistributionEvidence):
             raise ParameterError("Distributions are combined with weights of least variance only.")
         return least_variance(parts)
 
-    def scores(self, weights: Floats) -> Floats:
-        """The score of each output, one row for each functional."""
-        return self.decode.scores(np.atleast_2d(weights))
-
-    def values(self) -> Floats:
+    @cached_property
+    def _shares(self) -> Floats:
         return self.decode.values(self.cells / self.n)
 
-    @property
+    def values(self) -> Floats:
+        return self._shares.copy()
+
+    @cached_property
     def rates(self) -> Floats:
         """The rates of the outputs that errors are computed for: with a few more reports, from equally common buckets.
 
         Where all reports say the same of a share, as with a large epsilon, their own rates would promise certainty.
         """
-        return np.asarray((self.cells + self._more) / (self.n + MORE))
-
-    @property
-    def _more(self) -> Floats:
-        d = len(self.buckets)
-        return MORE * self.transition.forward(np.full(d, 1 / d))
+        return np.asarray((self.cells + MORE * self.transition.uniform) / (self.n + MORE))
 
     def variances(self, target: str) -> Floats:
         return np.maximum(self.decode.variances(self.rates, target), 0) / self.n
@@ -98,31 +99,32 @@ class OutputsEvidence(DistributionEvidence):
         return Functional(rows @ self.values(), spread / self.n)
 
     def likely_shares(self) -> Floats:
-        """The shares of EM, for errors."""
+        return self._likely
+
+    @cached_property
+    def _likely(self) -> Floats:
         stop = self.early_stop or EARLY
         return iterate(self.likelihood(), stop=stop, smooth=False, max_iterations=MOST_UPDATES)[0]
 
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
         return self.decode.spreads(weights, self.rates, target) / self.n
 
-    def height_spreads(self, target: str) -> Floats:
-        return self.decode.height_spreads(self.rates, target) / self.n
-
     @property
     def is_small(self) -> bool:
         return len(self.buckets) * len(self.cells) <= MOST_SCORES
 
-    def scores_of(self, weights: Floats) -> ReportScores | None:
-        rows = np.atleast_2d(weights)
+    def scores_of(self, rows: Floats) -> ReportScores | None:
         if len(rows) * len(self.cells) > MOST_SCORES:
             return None
-        return ReportScores(self.scores(rows), self.cells.astype(np.float64), self.rates, self.n)
+        return ReportScores(self.decode.scores(rows), self.cells.astype(np.float64), self.rates, self.n)
 
-    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
-        rows, scores = np.atleast_2d(weights), self.scores_of(weights)
-        if scores is None or target == "population" or not self.is_small:
-            return None if scores is None else scores.moments()
-        return scores.noise(rows, self.transition.matrix, self.decode.values(self.rates))
+    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
+        if sums.scores is None or target == "population" or not self.is_small:
+            return DistributionEvidence.moments_of(self, sums, target)
+        return sums.scores.noise(sums.rows, self.transition.matrix, self.decode.values(self.rates))
+
+    def read_as_numbers(self, question: Question) -> Evidence | None:
+        return from_waves(self, question)
 
     def contributions(self) -> Contributions:
         self.check_together("The effect of single reports")
@@ -142,7 +144,7 @@ class OutputsEvidence(DistributionEvidence):
 
     @property
     def unevenness(self) -> str | None:
-        if self.buckets.step is not None or rounding_of(self.counted.mechanism.channel) is None:
+        if self.buckets.step is not None or rounding_of(self.channel) is None:
             return None
         return (
             "This interval is right where answers are spread evenly inside each bucket. If many people may share a"
@@ -161,7 +163,7 @@ class OutputsEvidence(DistributionEvidence):
         return self.transition.likelihood(self.cells.astype(np.float64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ApproximateEvidence(OutputsEvidence):
     """Counts of outputs of which some, with a probability up to delta, come from a few buckets only.
 
@@ -169,6 +171,6 @@ class ApproximateEvidence(OutputsEvidence):
     those of a law that is fitted to all counts.
     """
 
-    @property
+    @cached_property
     def rates(self) -> Floats:
         return self.transition.forward(self.likely_shares())

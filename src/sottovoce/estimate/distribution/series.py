@@ -9,56 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sottovoce.core.channel import Channel, Mix, Table
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.distribution.transition import Transition
-from sottovoce.estimate.evidence import Evidence, Functional
+from sottovoce.estimate.distribution.readings.projected import ProjectedDecode, functions_of
+from sottovoce.estimate.distribution.share_sums import ShareSums
+from sottovoce.estimate.evidence import Evidence, Floats, Functional
 from sottovoce.estimate.mean.scores import ScoreMoments
-from sottovoce.estimate.reading import MatrixReading
-
-Floats = NDArray[np.float64]
-_LEAST = 1e-9  # of the length of a function, that must lie outside the functions before it
 
 
-def functions_of(channel: Channel) -> tuple[Table, ...]:
-    """The tables of two reports each, one of which a participant answers through; none for any other channel."""
-    tables = channel.channels if isinstance(channel, Mix) else (channel,)
-    found = tuple(one for one in tables if isinstance(one, Table) and one.outputs == 2)
-    return found if len(found) == len(tables) else ()
-
-
-def is_projection(channel: Channel) -> bool:
-    """Whether reports tell fewer functions than there are shares."""
-    return 0 < len(functions_of(channel)) < channel.inputs - 1
-
-
-class ProjectedDecode(MatrixReading):
-    """Scores of least variance for equal shares, among those that are unbiased for the projection."""
-
-    def __init__(self, channel: Channel, transition: Transition) -> None:
-        tables = functions_of(channel)
-        heights = np.array([[row[1] for row in table.rows] for table in tables], float).T
-        heights = (heights - heights.mean(axis=0)) / np.ptp(heights, axis=0)
-        basis, lengths = np.linalg.qr(np.column_stack([np.ones(len(heights)), heights]))
-        if np.abs(np.diag(lengths)).min() < _LEAST * np.abs(lengths).max():
-            raise ParameterError("The functions of these reports depend on each other.")
-        law = transition.matrix @ basis
-        scaled = law.T / transition.matrix.mean(axis=1)
-        self.projection: Floats = basis @ basis.T
-        self.matrix = basis @ np.linalg.solve(scaled @ law, scaled)
-
-    def between(self, shares: Floats) -> Floats:
-        return np.asarray(self.projection**2 @ shares)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SeriesEvidence(OutputsEvidence):
     """Counts of the signs of a few functions.
 
@@ -103,12 +65,12 @@ class SeriesEvidence(OutputsEvidence):
     def spreads(self, weights: Floats, target: str = "population") -> Floats:
         return OutputsEvidence.spreads(self, weights, "population")
 
-    def limits_of(self, weights: Floats) -> tuple[Floats, Floats]:
-        projected = weights @ self.projection
+    def limits_of(self, rows: Floats) -> tuple[Floats, Floats]:
+        projected = rows @ self.projection
         return projected.min(axis=1), projected.max(axis=1)
 
-    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
-        return OutputsEvidence.moments_of(self, weights, "population")
+    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
+        return OutputsEvidence.moments_of(self, sums, "population")
 
     def answer(self, question: Question) -> Evidence:
         found = OutputsEvidence.answer(self, question)

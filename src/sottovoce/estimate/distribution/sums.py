@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Histogram
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.evidence import Counted, Ints
+from sottovoce.estimate.distribution.share_sums import ShareSums
+from sottovoce.estimate.evidence import Counted, Floats, Ints
 from sottovoce.estimate.mean.scores import ScoreMoments
 from sottovoce.estimate.shares.sums import bin_variance, bins
 
-Floats = NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SumsDistribution(DistributionEvidence):
     """`cells` are sums over n reports, one for each bin.
 
@@ -46,9 +44,9 @@ class SumsDistribution(DistributionEvidence):
     def covariance(self, target: str) -> Floats:
         return share_covariance(self._channel, self.values(), target) / self.n
 
-    def moments_of(self, weights: Floats, target: str) -> ScoreMoments | None:
+    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
         """Noise is symmetric, and its moments are at most those of Laplace noise."""
-        rows, shares = np.atleast_2d(weights), simplex(self.values())
+        rows, shares = sums.rows, simplex(self.values())
         noise = np.diag(rows @ share_covariance(self._channel, shares, "sample") @ rows.T)
         if target == "sample":
             return ScoreMoments(noise, np.zeros(len(rows)), 6 * noise**2, 90 * noise**3)

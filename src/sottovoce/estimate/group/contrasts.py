@@ -20,7 +20,7 @@ from sottovoce.estimate.estimate import EstimateSource
 from sottovoce.estimate.evidence import Bounds, deviate
 from sottovoce.estimate.group.equal_means import PairTests, equality_statistic
 from sottovoce.estimate.group.law import Blocks, Totals
-from sottovoce.estimate.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.estimate.group.ratio import NOT_ESTIMABLE, Ratios
 from sottovoce.estimate.request import IntervalRequest, Target, check_level, check_target
 from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 

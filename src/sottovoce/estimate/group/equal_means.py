@@ -18,7 +18,7 @@ from scipy.special import chdtrc
 
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.group.law import Blocks
-from sottovoce.estimate.ratio import Ratios
+from sottovoce.estimate.group.ratio import Ratios
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

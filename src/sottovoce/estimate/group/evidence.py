@@ -29,10 +29,10 @@ from sottovoce.estimate.group.contrasts import (
     power_at,
 )
 from sottovoce.estimate.group.law import Blocks, Totals, group_law, group_powers, power_sums, report_corners
+from sottovoce.estimate.group.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
 from sottovoce.estimate.group.views import GroupEvidence, GroupSharesEvidence, GroupSizesEvidence, GroupSumsEvidence
 from sottovoce.estimate.group.within import GroupVariancesEvidence, group_variances
-from sottovoce.estimate.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.request import check_level, check_target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally

@@ -21,9 +21,9 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.estimate.evidence import POOR_BELOW
 from sottovoce.estimate.group.law import Totals, group_law
+from sottovoce.estimate.group.ratio import Ratios, least_sizes
 from sottovoce.estimate.mean.moments import profile
 from sottovoce.estimate.prior import Prior, expected_answers
-from sottovoce.estimate.ratio import Ratios, least_sizes
 from sottovoce.tally.laws import law_at
 
 Floats = NDArray[np.float64]

@@ -15,8 +15,8 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Offer
 from sottovoce.estimate.fakes import FakeReports
+from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.group.shown_shares import lowest_share
-from sottovoce.estimate.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.shares.supports import SupportsEvidence
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from sottovoce.estimate.axes import Axes, Axis
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Offer, deviate
 from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, power_sums
+from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import keyed_channel, square_line, tells_squares
 from sottovoce.estimate.group.views import GroupEvidence
-from sottovoce.estimate.ratio import Ratios
 from sottovoce.estimate.request import TARGETS
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.language.plural import plural
-from sottovoce.core.question import GroupMean
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.group.contrasts import Pairs
 from sottovoce.study.export import comma_separated
@@ -45,9 +44,7 @@ class Comparison:
 
 def has_groups(result: QuestionResult) -> bool:
     """Whether there is something to compare."""
-    return isinstance(result.asked.question, GroupMean) and any(
-        isinstance(one, Estimate) for one in result.estimates.values()
-    )
+    return result.question.compares_groups and any(isinstance(one, Estimate) for one in result.estimates.values())
 
 
 def compared(result: QuestionResult, level: float) -> Comparison | None:
@@ -78,7 +75,7 @@ def to_csv(result: QuestionResult, level: float) -> bytes | None:
 
 def _all_pairs(result: QuestionResult, level: float) -> tuple[Estimate | None, Pairs | None]:
     estimates = [one for one in result.estimates.values() if isinstance(one, Estimate)]
-    if not isinstance(result.asked.question, GroupMean) or not estimates:
+    if not result.question.compares_groups or not estimates:
         return None, None
     try:
         return estimates[0], estimates[0].all_pairs(level)

@@ -115,7 +115,7 @@ async def picture(request: Request) -> Response:
     found = await run_in_threadpool(collector.outcome, name, LEVEL)
     for one in found.results.questions:
         if one.asked.name == request.path_params["question"]:
-            chart = await run_in_threadpool(view.chart_of, one, LEVEL)
+            chart = await run_in_threadpool(one.question.chart, one.estimates, LEVEL)
             return tagged(request, chart.encode(), "image/svg+xml")
     raise Refused("not_found")
 

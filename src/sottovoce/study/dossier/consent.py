@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sottovoce.core.asked import Asked
-from sottovoce.core.domain import Circle
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import ID_BYTES, PREFIX_BYTES, Manifest
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import GroupMean
 from sottovoce.privacy.explain import explain
-from sottovoce.study.dossier.pages import Html, listed, page, paragraph, section, table
+from sottovoce.study.dossier.pages import listed, page, paragraph, section, table
 from sottovoce.study.dossier.sentences import sentences
+from sottovoce.study.questions import study_question
 
 
 def consent_page(manifest: Manifest, language: str) -> str:
@@ -60,20 +59,8 @@ def consent_page(manifest: Manifest, language: str) -> str:
 
 def _question(asked: Asked, language: str, say: Mapping[str, str]) -> tuple[str, str, str]:
     reasons = [asked.label(reason, language) for reason in asked.missing]
-    return asked.text(language), _answers(asked, language, say), listed(reasons) if reasons else say["nothing"]
-
-
-def _answers(asked: Asked, language: str, say: Mapping[str, str]) -> str:
-    question = asked.question
-    names = [asked.label(answer, language) for answer in asked.answers[: len(asked.answers) - len(asked.missing)]]
-    if isinstance(question, GroupMean):
-        ends = {"low": str(getattr(question.value, "low", "")), "high": str(getattr(question.value, "high", ""))}
-        return Html(listed(names) + paragraph(say["and_number"].format(**ends)))
-    if isinstance(question.domain, Circle):
-        return say["around"].format(high=decimal_text(question.domain.high))
-    if question.domain.numbers is not None:
-        return say["number"].format(low=str(question.domain.low), high=str(question.domain.high))  # type: ignore[attr-defined]
-    return listed(names)
+    possible = study_question(asked).possible_answers(language, say)
+    return asked.text(language), possible, listed(reasons) if reasons else say["nothing"]
 
 
 def _number(text: str, language: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from sottovoce import __version__
 from sottovoce.core.language.plural import plural
 from sottovoce.core.params import decimal_text
-from sottovoce.study.whole import StudyPlan
+from sottovoce.study.study_plan import StudyPlan
 
 
 def entry(plan: StudyPlan, today: date) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from sottovoce.study.dossier.deployments import compared
 from sottovoce.study.dossier.pages import figure, listed, page, paragraph, section, table, todo
 from sottovoce.study.dossier.registry import entry, yaml_text
 from sottovoce.study.dossier.software import bill_of_materials
-from sottovoce.study.whole import StudyPlan
+from sottovoce.study.study_plan import StudyPlan
 
 
 @dataclass(frozen=True, slots=True)

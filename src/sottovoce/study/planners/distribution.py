@@ -21,11 +21,12 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import Cdf, CircularMean, Distribution, Quantile, Question, Range
+from sottovoce.core.question import Distribution
+from sottovoce.core.question.distribution_domain import DistributionQuestion
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.distribution.evidence import buckets_of
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
-from sottovoce.estimate.distribution.series import is_projection
+from sottovoce.estimate.distribution.readings.projected import is_projection
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.distribution.common import possible
 from sottovoce.study import workloads
@@ -37,7 +38,6 @@ DESIGNED = ("designed-distribution", "coded-wave", "mixed-wave")  # built by a p
 AFTER = 11  # decimal places after the first one of a domain, at which a bin ends that holds a point of a continuum
 NEAR = 1.1  # of the least possible error
 AT_POINTS = "binned (at the points)"
-READINGS = (Cdf, CircularMean, Quantile, Range)  # planned by the width of their own interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class ReadingPlanner(Planner):
     Errors of what is read from buckets do not fall with the root of the participants: the width of a bucket remains.
     """
 
-    question: Question
+    question: DistributionQuestion
     methods: tuple[str, ...]
     prior: Any
     level: float
@@ -102,10 +102,8 @@ class ReadingPlanner(Planner):
 
     @property
     def measure(self) -> str:
-        one = isinstance(self.question, (CircularMean, Range))
-        return f"the {self.question.noun}, by the width of its interval" + (
-            "" if one else ", root mean square over all"
-        )
+        several = any(isinstance(value, list) for value in self.question.fields().values())
+        return f"the {self.question.noun}, by the width of its interval{', root mean square over all' * several}"
 
     def ways(self, epsilon: Decimal) -> ReadingWays:
         exact = at_points(self.question, epsilon)
@@ -122,7 +120,7 @@ class ReadingPlanner(Planner):
         return ReadingWays(self.question, self.level, found)
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
-        if isinstance(self.question, Quantile):
+        if self.question.ends_at_buckets:
             buckets = buckets_of(best.mechanism, participants)
             wide = float(buckets.widths.max())
             if wide > 1.000001 * (buckets.step or 0):
@@ -136,7 +134,7 @@ class ReadingPlanner(Planner):
 class ReadingWays(Ways):
     """Mechanisms for distributions, by what is read from them."""
 
-    question: Question
+    question: DistributionQuestion
     level: float
     each: dict[str, ExpectedDistribution]
     made: dict[int, tuple[Option, ...]] = field(default_factory=dict)
@@ -201,17 +199,15 @@ def buckets_for(question: Distribution) -> int:
     return BUCKETS
 
 
-def at_points(question: Question, epsilon: Decimal) -> Mechanism | None:
+def at_points(question: DistributionQuestion, epsilon: Decimal) -> Mechanism | None:
     """Bins that end where the question does, if it names points of numbers."""
-    domain = question.domain
-    if not isinstance(domain, (Integers, Interval)) or not isinstance(question, (Cdf, Range)):
+    domain, (lows, points) = question.domain, question.bin_ends()
+    if not isinstance(domain, (Integers, Interval)):
         return None
     # A bin ends before its edge: the next possible answer above a point, or right after the point on a continuum.
     size = max(abs(Decimal(domain.low)), abs(Decimal(domain.high)))
     after = 1 if isinstance(domain, Integers) else domain.step or Decimal((0, (1,), size.adjusted() - AFTER))
-    lows = {Decimal(question.low)} if isinstance(question, Range) else set()
-    points = {Decimal(question.high)} if isinstance(question, Range) else set(map(Decimal, question.points))
-    edges = lows | {point + after for point in points if point < domain.high}
+    edges = {*map(Decimal, lows)} | {Decimal(point) + after for point in points if point < domain.high}
     inside = sorted(edge for edge in edges if domain.low < edge <= domain.high)
     return build("binned", domain, epsilon=epsilon, edges=inside) if inside else None
 
@@ -219,14 +215,15 @@ def at_points(question: Question, epsilon: Decimal) -> Mechanism | None:
 def planner(request: Request) -> Planner:
     """Checks the request; the prior is a `Prior`, answers of earlier days, or the shares of categories."""
     request.refuse_mechanism()
-    question, methods = request.question, tuple(request.registered(Distribution))
+    question: Any = request.question
+    methods = tuple(request.registered(Distribution))
     prior = expected_of(question.domain, request.prior)
-    if isinstance(question, Distribution):
+    if type(question) is Distribution:
         workloads.check(question)
         return DistributionPlanner(question, methods, prior)
-    if isinstance(question, CircularMean) and prior is None:
-        raise ParameterError("A plan for a circular mean needs a prior: of answers all around it is undefined.")
-    if not isinstance(question, READINGS):
+    if question.needs_prior and prior is None:
+        raise ParameterError(f"A plan for a {question.noun} needs a prior: of answers all around it is undefined.")
+    if not question.read_from_curve:
         raise ParameterError(f"There is no plan for a question of kind {question.kind}: plan for the distribution.")
     if not request.includes_sampling:
         raise reject("target", OWNER, "'population' for what is read from a distribution", request.target)

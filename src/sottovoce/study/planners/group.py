@@ -24,8 +24,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.design import group as designed
 from sottovoce.estimate.group.law import GroupLaw, Totals, key_law, reading_law
+from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import Crowd, value_numbers
-from sottovoce.estimate.ratio import Ratios
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import KEYS, NOTHING_LEFT, group_key
 from sottovoce.mechanisms.mean import bernoulli as coin

@@ -11,25 +11,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.question import Question
-from sottovoce.estimate.distribution.base import GUARDED, DistributionEvidence
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence
-from sottovoce.estimate.evidence import Bounds, Functional, deviate, slack_deviate
+from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums
+from sottovoce.estimate.evidence import Bounds, Floats, Functional, deviate, slack_deviate
 
 if TYPE_CHECKING:
+    from sottovoce.estimate.distribution.base import DistributionEvidence
     from sottovoce.estimate.estimate import Estimate
 
-Floats = NDArray[np.float64]
 _STEPS = 721  # of a quarter of the circle, on which the end of an arc is searched
 _HALVINGS = 30
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class DirectionAnswer(AnswerEvidence):
     """The direction of the mean point of a circle, from its mean cosine and sine."""
 
@@ -48,29 +48,34 @@ class DirectionAnswer(AnswerEvidence):
         """The length of the circle, in the units of the domain."""
         return float(self.source.edges[-1] - self.source.edges[0])
 
+    @cached_property
+    def point(self) -> ShareSums:
+        """The mean cosine and sine."""
+        return ShareSums(self.source, np.array(self.source.buckets.directions()))
+
     @property
-    def rows(self) -> Floats:
-        return np.array(self.source.buckets.directions())
+    def sums(self) -> ShareSums:
+        return self.point
 
     @property
     def _room(self) -> float:
         """How far the mean point may be off where answers are not spread evenly inside their buckets."""
         return self.source.buckets.room / self.period * 2 * math.pi
 
-    def values(self) -> Floats:
-        cosine, sine = self.source.functional(self.rows).values
+    def read(self, shares: Floats) -> Floats:
+        cosine, sine = self.point.rows @ shares
         return np.array([math.atan2(sine, cosine) % (2 * math.pi) / (2 * math.pi) * self.period])
 
     def variances(self, target: str) -> Floats:
         """By the delta method; at most the variance of a direction that is equally likely everywhere."""
-        found = self.source.functional(self.rows, target)
+        found = self.point.functional(target)
         cosine, sine = found.values
         slope = np.array([-sine, cosine]) / max(cosine**2 + sine**2, 1e-300) * self.period / (2 * math.pi)
         return np.array([min(float(slope @ found.covariance @ slope), self.period**2 / 12)])
 
     def interval(self, level: float, method: str, target: str) -> Bounds:
         """An arc, whose ends may lie beyond the period; or the whole circle, from 0 to the period."""
-        found = self.source.functional(self.rows, target)
+        found = self.point.functional(target)
         arc = self._box(found, level, target) if method == GUARDED else _arc(found, level, self._room)
         if arc is None:
             return Bounds(np.zeros(1), np.array([self.period]))
@@ -79,12 +84,12 @@ class DirectionAnswer(AnswerEvidence):
 
     def _box(self, found: Functional, level: float, target: str) -> tuple[float, float] | None:
         """The directions of all points whose cosine and sine lie in their guarded intervals."""
-        if self.source.default_of(self.rows) != GUARDED:
+        if self.point.default != GUARDED:
             return _arc(found, level, self._room)
         each = 1 - (1 - level) / 2
         half = slack_deviate(each, self._room, found.errors)
         bounds = Bounds(found.values - half, found.values + half)
-        low, high = self.source.guarded(self.rows, bounds, each, target, room=self._room)
+        low, high = self.point.guarded(bounds, each, target, room=self._room)
         if (low <= 0).all() and (high >= 0).all():
             return None
         corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])

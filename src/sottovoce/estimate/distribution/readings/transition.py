@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.channel import ArcSets, Block, Channel, Mix, Rounding, ShiftSets, Then, Window
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.estimate.distribution.branches import LevelReports, branches_of
+from sottovoce.estimate.distribution.readings.branches import LevelReports, branches_of
 from sottovoce.estimate.shares.mixture import Mixture, Product
 from sottovoce.fast.compiled import compiled
 from sottovoce.tally.laws import law_row
@@ -43,6 +43,11 @@ class Transition(ABC):
     def likelihood(self, counts: Floats) -> Mixture:
         """Of the shares of the buckets, given a count of each output."""
         return BucketMixture(self, counts)
+
+    @cached_property
+    def uniform(self) -> Floats:
+        """The probability of each output where all buckets are equally common."""
+        return self.forward(np.full(self.buckets, 1 / self.buckets))
 
     @cached_property
     def matrix(self) -> Floats:
@@ -273,6 +278,7 @@ class BucketMixture(Mixture):
         return super().points(places)
 
 
+@lru_cache(maxsize=16)
 def transition_of(channel: Channel, buckets: int) -> Transition:
     """The transition of a channel whose codes, or the steps of whose grid, fill buckets of equal size."""
     grid = rounding_of(channel)

@@ -19,7 +19,7 @@ from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, decimal_text
-from sottovoce.core.question import Distribution, Mean
+from sottovoce.core.question import Distribution
 from sottovoce.core.registry import names
 from sottovoce.core.round import Protocol
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
@@ -28,17 +28,17 @@ from sottovoce.protocols.nested.side_by_side import MOST_WEIGHT, Branch, SideByS
 from sottovoce.study import search
 from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
-from sottovoce.study.planners.base import normal_quantile
-from sottovoce.study.planners.distribution import DESIGNED, READINGS, built_for, expected_of
+from sottovoce.study.planners.distribution import DESIGNED, built_for, expected_of
+from sottovoce.study.questions import study_question
 from sottovoce.study.sharing import Joint, Sharing, StudyReport, attributes_of, ratio_of, shared_option
-from sottovoce.study.study import Study
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sottovoce.study.study import Study
+
 OWNER = "a study's plan"
 PILOT = 100_000  # participants of a plan that is scaled
-SILENT = 0.1  # share of those who give no number, where nothing is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def plan_study(
     that are quickly built. Answers are expected to be like `priors`, by question, else like the study's population.
     `tell` is called with each step, since designs may take seconds.
     """
-    wanted = {goal.name: goal for goal in read_goals(study, goals)}
+    wanted = {goal.name: goal for goal in read_goals(study.question, goals)}
     planner = _Planner(study, level, dict(priors or {}), wanted, tell=tell)
     if not wanted:
         if participants is None:
@@ -213,7 +213,7 @@ class _Planner:
         counts = {asked.name: max(1, n * asked.share // whole) for asked in self.study.questions}
         reports: list[StudyReport] = []
         sharing: list[Sharing] = []
-        for group in attributes_of(self.study):
+        for group in attributes_of(self.study.questions):
             apart = {
                 one.name: (counts[one.name], self._width(one, self._plan(one, epsilon, counts[one.name])))
                 for one in group
@@ -234,7 +234,7 @@ class _Planner:
         counts = {asked.name: met.get(asked.name, usual) for asked in self.study.questions}
         reports: list[StudyReport] = []
         sharing: list[Sharing] = []
-        for group in attributes_of(self.study):
+        for group in attributes_of(self.study.questions):
             goals = {one.name: float(self.goals[one.name].half_width) for one in group if one.name in self.goals}
             chosen, found = self._joint(group, epsilon).needed(goals, {one.name: counts[one.name] for one in group})
             reports += chosen
@@ -246,7 +246,7 @@ class _Planner:
     def _people(self, asked: Asked, epsilon: Decimal, half_width: Decimal) -> int:
         """Errors of mechanisms fall with the root of the participants; others are searched for."""
         some = self._plan(asked, epsilon, PILOT)
-        if isinstance(some.best.procedure, Mechanism) and _falls_with_the_root(asked):
+        if isinstance(some.best.procedure, Mechanism) and not asked.question.read_from_curve:
             return math.ceil(PILOT * (self._width(asked, some) / float(half_width)) ** 2)
         return plan(
             asked.whole,
@@ -317,7 +317,7 @@ class _Planner:
         )
 
     def _methods(self, asked: Asked) -> list[str] | None:
-        if not self.quick or not isinstance(asked.question, (Distribution, *READINGS)):
+        if not self.quick or asked.question.room != Distribution.room:
             return None
         return [name for name in names(Distribution) if name not in DESIGNED]
 
@@ -336,27 +336,19 @@ class _Planner:
             return given
         expected = self.study.expected(asked.name)
         if expected is not None:
-            return expected.prior(asked)
-        if not asked.missing or not isinstance(asked.question, Mean):
-            return None
-        reasons = len(asked.missing)
-        return [1 - SILENT, *[SILENT / reasons] * reasons], None
+            return study_question(asked).prior(expected)
+        return study_question(asked).default_prior()
 
     def _width(self, asked: Asked, made: Plan) -> float:
         """The expected half-width; with several groups that of one of them, of those who answered where some do not."""
-        best = made.best
-        if asked.missing and isinstance(asked.question, Mean) and best.expected:
-            return normal_quantile(self.level) * best.expected[0].std_error
-        return best.half_width(self.level)
+        return study_question(asked).half_width(made, self.level)
 
     def width_at(self, one: PlannedQuestion, epsilon: Decimal, n: int) -> float:
         """The expected half-width of a planned question, by the same method, with another epsilon or participants."""
         name = one.procedure.name if isinstance(one.procedure, Mechanism) else None
         if not one.shared or name is None:
             return self._width(one.asked, self._plan(one.asked, epsilon, n, None if name is None else [name]))
-        question = one.procedure.question
-        if not isinstance(question, Distribution):
-            raise AssertionError("A report that questions share is about a distribution.")
+        question: Any = one.procedure.question  # a report that questions share is about a distribution
         (built,) = built_for(question, epsilon, (name,), counted=True)
         return ExpectedDistribution.of(built, self._expected(one.asked)).half_width(one.asked.question, n, self.level)
 
@@ -366,7 +358,7 @@ class _Planner:
         doubled = [
             ratio_of(self.width_at(one, epsilon, 2 * one.participants), one.half_width)
             for one in questions
-            if one.shared or isinstance(one.asked.question, READINGS)
+            if one.shared or one.asked.question.read_from_curve
         ]
         most = f"{math.sqrt(0.5):.2f}" if not doubled else f"{math.sqrt(0.5):.2f} to {max(doubled):.2f}"
         said = [f"Twice the participants make every +- {most} times as wide."]
@@ -383,11 +375,6 @@ class _Planner:
             ratio = one.half_width / (one.without_reasons or 1)
             said.append(f"Reasons for giving no answer make {one.asked.name} {ratio:.2f} times as wide.")
         return " ".join(said)
-
-
-def _falls_with_the_root(asked: Asked) -> bool:
-    """Whether widths fall with the root of the participants: those of what is read from buckets do not."""
-    return not isinstance(asked.question, READINGS)
 
 
 def _protocol(one: PlannedQuestion) -> Protocol:

@@ -6,20 +6,14 @@ shares (M' D^-1 M)^-1 M' D^-1 r of the rates r have the least variance there, an
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.core.late import load
-from sottovoce.estimate.distribution.transition import LevelsTransition, Transition, WaveTransition, transition_of
+from sottovoce.estimate.distribution.readings.transition import Transition, WaveTransition
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.reading import MatrixReading, OutputReading
 
-Floats = NDArray[np.float64]
 MOST_DENSE = 1 << 11  # buckets whose shares are found by solving linear equations
-MOST_SOLVED = 1 << 9  # where another way takes a linear time; of least variance, which that one is not
 _EXACT = 1e-6  # of a share, by which a solution may fail its equations
 
 
@@ -79,7 +73,7 @@ class ChainDecode(OutputReading):
         self.each = transition.per_bucket
         self.slope = 1 / (transition.high - transition.low)
         self.stencil = _through_lines(self.each) if transition.rounded else np.ones(1)
-        uniform = self._table(transition.forward(np.full(self.buckets, 1 / self.buckets)))
+        uniform = self._table(transition.uniform)
         sums = np.cumsum(uniform, axis=0)
         self.parts = sums / sums[-1]  # of its chain, up to each output
         place = np.arange(1, len(uniform) + 1)[:, None]
@@ -128,9 +122,6 @@ class ChainDecode(OutputReading):
         last = self._squares(rates, -own, each * (self.buckets - 2), 1, 1.0)
         return np.concatenate([first, inner, last])
 
-    def height_squares(self, rates: Floats) -> Floats:
-        return self._squares(rates, self.stencil, 0, self.buckets - 1, 0.0)
-
     def _squares(self, rates: Floats, weights: Floats, first: int, count: int, constant: float) -> Floats:
         """The mean squares of `count` scores: `constant` and the cumulative shares of neighbouring codes, weighted.
 
@@ -162,18 +153,3 @@ def _through_lines(points: int) -> Floats:
     places = (np.arange(points) + 0.5) / points - 0.5
     ahead = 1 / points - 0.5 * places / (places**2).sum()
     return np.concatenate([ahead[::-1], ahead]) / 2
-
-
-@lru_cache(maxsize=16)
-def linear_decode(channel: Channel, buckets: int) -> OutputReading:
-    """The decoder of a channel for so many buckets."""
-    found = transition_of(channel, buckets)
-    if isinstance(found, LevelsTransition):
-        levels: OutputReading = load("estimate.distribution.hierarchy:levels_decode")(found)
-        return levels
-    if load("estimate.distribution.series:is_projection")(channel):
-        projected: OutputReading = load("estimate.distribution.series:ProjectedDecode")(channel, found)
-        return projected
-    if isinstance(found, WaveTransition) and found.moves_by_one and (not found.rounded or buckets > MOST_SOLVED):
-        return ChainDecode(found)
-    return DenseDecode(found)

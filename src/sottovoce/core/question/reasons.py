@@ -1,0 +1,37 @@
+"""Reasons for giving no answer, which are answers too.
+
+Who does not know or refuses sends a report like everyone: a missing report would reveal them. Among categories a reason
+is one category more. A number and the reasons are a group and a value: "answered" is the first group; the value of a
+person who gives a reason does not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sottovoce.core.domain import Categories, Integers
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.errors import ParameterError
+
+ANSWERED = "answered"
+MOST_LISTED = 1000  # integers that become categories where there are reasons
+
+
+def listed_answers(domain: Domain) -> tuple[str, ...] | None:
+    """The answers of a domain as texts, if they can be listed."""
+    if isinstance(domain, Categories) or (isinstance(domain, Integers) and domain.size <= MOST_LISTED):
+        return tuple(map(str, domain.labels()))
+    return None
+
+
+def with_categories(answers: Iterable[str], reasons: tuple[str, ...]) -> Categories:
+    """Answers and reasons as one list of categories."""
+    values = [*answers, *reasons]
+    if len({*values}) < len(values):
+        raise ParameterError("A reason for giving no answer is among the answers already.", parameter="missing")
+    return Categories(values)
+
+
+def any_number(domain: Domain) -> object:
+    """A number of a domain, for a person whose number does not count."""
+    return getattr(domain, "low", 0)
