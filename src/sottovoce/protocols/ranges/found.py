@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rates_of
-from sottovoce.core.domain import Above, Clamp, Integers, Interval
+from sottovoce.core.domain import Clamp, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
@@ -20,6 +20,7 @@ from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.shares.supports import clopper_pearson
+from sottovoce.protocols.ranges.bits import threshold_of
 from sottovoce.protocols.ranges.thresholds import SeparateSharesEvidence
 from sottovoce.tally.tally import Tally
 
@@ -153,17 +154,13 @@ class RangeEvidence(SeparateSharesEvidence):
 def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int) -> Estimates:
     """The estimates of the last round: numbers first, then the share and the part beyond each end inside the domain."""
     number, *others = tallies
-    range_ = number.mechanism.domain
-    if not isinstance(range_, Clamp):
-        raise TypeError("The last round of a search must ask for clamped numbers.")
+    ((_, range_), *beyond) = _clamps(tallies)
     if not all(tally.n for tally in tallies):
         raise ParameterError("Each arm of the last round of a range search needs at least one report.")
     clamped = number.mechanism.estimate(number)
     means: dict[str, MeanEvidence] = {}
-    for tally in others:
-        own = tally.mechanism.domain
-        if isinstance(own, Clamp):
-            means["below" if own.high == range_.low else "above"] = _mean(tally.mechanism.estimate(tally))
+    for tally, own in beyond:
+        means["below" if own.high == range_.low else "above"] = _mean(tally.mechanism.estimate(tally))
     shift = {"below": float(range_.low), "above": float(range_.high)}
     least, most = float(domain.low), float(domain.high)
     parts, apart = tuple(means.values()), most - least
@@ -174,7 +171,7 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
     ends = means.get("below"), means.get("above")
     cautious = CautiousMeanEvidence((_mean(clamped),), (1,), 0.0, (least, most), "mean", _MEAN, *ends)
     about = Mean(domain)
-    used = [tally for tally in tallies if isinstance(tally.mechanism.domain, Clamp)]
+    used = [tally for tally, _ in _clamps(tallies)]
     return {
         "mean": Estimate.of(about, cautious, sources_of(used)),
         "clamped": clamped,
@@ -187,12 +184,11 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
 def found_partly(domain: Integers | Interval, tallies: Sequence[Tally]) -> Estimates:
     """The mean if nobody was asked about a part beyond the range: answers there may lie at the end of the domain."""
     number, *others = tallies
-    range_: Any = number.mechanism.domain
+    ((_, range_), *_) = _clamps(tallies)
     clamped = number.mechanism.estimate(number)
-    used = [tally for tally in others if isinstance(tally.mechanism.domain, Clamp) and tally.n]
+    used = [tally for tally, _ in _clamps(others) if tally.n]
     means: dict[str, Any] = {}
-    for tally in used:
-        own: Any = tally.mechanism.domain
+    for tally, own in _clamps(used):
         means["below" if own.high == range_.low else "above"] = _mean(tally.mechanism.estimate(tally))
     least, most = float(domain.low), float(domain.high)
     widths = {"below": float(range_.low) - least, "above": most - float(range_.high)}
@@ -200,6 +196,12 @@ def found_partly(domain: Integers | Interval, tallies: Sequence[Tally]) -> Estim
     ends = (_mean(clamped),), (1,), 0.0, (least, most)
     cautious = CautiousMeanEvidence(*ends, "mean", _MEAN, **means, unasked=(below, above))
     return {"mean": Estimate.of(Mean(domain), cautious, sources_of([number, *used])), "clamped": clamped}
+
+
+def _clamps(tallies: Sequence[Tally]) -> list[tuple[Tally, Clamp]]:
+    """The tallies of those who were asked for a number, with the range to which it was clamped."""
+    views = ((tally, tally.mechanism.domain) for tally in tallies)
+    return [(tally, view) for tally, view in views if isinstance(view, Clamp)]
 
 
 def _mean(estimate: Estimate) -> MeanEvidence:
@@ -210,9 +212,8 @@ def _range(about: Mean, range_: Clamp, clamped: Estimate, tallies: Sequence[Tall
     names, counts, asked = [], [], []
     rates: Any = None
     for tally in tallies:
-        own = tally.mechanism.domain
-        if isinstance(own, Above):
-            below = own.threshold == range_.low
+        if tally.mechanism.domain.numbers is None:  # asked on which side of a threshold they are
+            below = threshold_of(tally) == range_.low
             names.append(f"below {decimal_text(range_.low)}" if below else f"from {decimal_text(range_.high)} on")
             counts.append(int(tally.cells[0 if below else 1]))
             asked.append(tally)
