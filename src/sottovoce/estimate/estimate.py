@@ -23,9 +23,9 @@ from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
 from sottovoce.estimate.of_distribution import OfDistribution
-from sottovoce.estimate.remarks import outside, reach, remark
 from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning, Target
-from sottovoce.estimate.show import ShownEstimate
+from sottovoce.estimate.show.estimate import ShownEstimate
+from sottovoce.estimate.show.remarks import outside, reach, remark
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,10 +10,12 @@ import numpy as np
 from sottovoce.core.domain import Categories
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
-from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.estimate.plot import BAR, MARK, MOST_LABEL
 from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.show.plot import BAR, MARK, MOST_LABEL
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
 
 
 def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any) -> Any:

@@ -22,7 +22,7 @@ from sottovoce.estimate.group.equal_means import PairTests, equality_statistic
 from sottovoce.estimate.group.law import Blocks, Totals
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE, Ratios
 from sottovoce.estimate.request import IntervalRequest, Target, check_level, check_target
-from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
+from sottovoce.estimate.show.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +121,7 @@ class Difference:
 
     def plot(self, level: float = 0.95, *, method: str = "fieller", axes: Any = None) -> Any:
         """The difference with its interval on Matplotlib axes, beside the line of no difference."""
-        return late.load("estimate.plot:plot_difference")(self, level, method, axes)
+        return late.load("estimate.show.plot:plot_difference")(self, level, method, axes)
 
     def methods_sentence(self, level: float = 0.95, *, method: str = "fieller") -> str:
         """How this number was made, for a paper."""
@@ -227,7 +227,7 @@ class Pairs:
 
     def plot(self, *, axes: Any = None) -> Any:
         """All differences with their intervals on Matplotlib axes, beside the line of no difference."""
-        return late.load("estimate.plot:plot_pairs")(self, axes)
+        return late.load("estimate.show.plot:plot_pairs")(self, axes)
 
     def methods_sentence(self) -> str:
         """How these numbers were made, for a paper."""

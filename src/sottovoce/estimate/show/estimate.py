@@ -11,7 +11,7 @@ from sottovoce.core.language.display import card, printable
 from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.axes import VALUE
 from sottovoce.estimate.request import IntervalRequest
-from sottovoce.estimate.tables import PrintedTable, intervals_sentence, latex, markdown, methods_sentence, printed
+from sottovoce.estimate.show.tables import PrintedTable, intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
-from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.estimate.group.contrasts import Difference, Pairs
-from sottovoce.estimate.remarks import remark
-from sottovoce.estimate.request import IntervalRequest
-from sottovoce.estimate.show import subject
-from sottovoce.estimate.tables import decimals, number
+from sottovoce.estimate.show.estimate import subject
+from sottovoce.estimate.show.remarks import remark
+from sottovoce.estimate.show.tables import decimals, number
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.group.contrasts import Difference, Pairs
+    from sottovoce.estimate.request import IntervalRequest
 
 MOST_LISTED = 40  # rows with a label and numbers; more are points along an axis of places
 MOST_LABEL = 30
