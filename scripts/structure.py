@@ -174,14 +174,22 @@ def _reached(imported: dict[str, set[str]], first: str) -> set[str]:
     return reached
 
 
-def lines(package: Package) -> Counter[str]:
-    """Lines of source."""
+def lengths(package: Package) -> Counter[str]:
+    """Lines of each module."""
     return Counter({path: len((package.source / path).read_bytes().splitlines()) for path in package.modules})
+
+
+def lines(package: Package) -> Counter[str]:
+    """Lines of source, by room."""
+    counts: Counter[str] = Counter()
+    for path, length in lengths(package).items():
+        counts[room_of(path)] += length
+    return counts
 
 
 def longest(package: Package) -> Counter[str]:
     """Lines of the longest module."""
-    return Counter(dict(lines(package).most_common(1)))
+    return Counter(dict(lengths(package).most_common(1)))
 
 
 COUNTS: dict[str, Callable[[Package], Counter[str]]] = {
@@ -211,7 +219,7 @@ def exceeded(name: str, counts: Counter[str], ceiling: int) -> str | None:
     if total <= ceiling:
         return None
     places = ", ".join(f"{place} {count}" for place, count in counts.most_common(40) if count)
-    return f"{name}: {total}, above the ceiling of {ceiling}. By file: {places}."
+    return f"{name}: {total}, above the ceiling of {ceiling}: {places}."
 
 
 def main(root: Path, lower: bool) -> None:

@@ -70,7 +70,7 @@ def test_each_count_sees_what_it_counts(name: str, tmp_path: Path) -> None:
 
 def test_the_failure_says_where() -> None:
     said = exceeded("late loads", Counter({"cli/a.py": 3, "study/b.py": 1}), 3)
-    assert said == "late loads: 4, above the ceiling of 3. By file: cli/a.py 3, study/b.py 1."
+    assert said == "late loads: 4, above the ceiling of 3: cli/a.py 3, study/b.py 1."
     assert exceeded("late loads", Counter({"cli/a.py": 3}), 3) is None
 
 
