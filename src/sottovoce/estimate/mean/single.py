@@ -59,9 +59,9 @@ class SingleMean(Evidence):
         return f"The normal interval is poor for these {self.n} reports: {self.why_poor} interval holds."
 
     @property
-    @abstractmethod
     def why_poor(self) -> str:
         """Why the normal interval is poor, and the name of one that is not."""
+        raise NotImplementedError
 
 
 class ReadMean(SingleMean):
