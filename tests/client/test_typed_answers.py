@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 
 import sottovoce as sv
-from sottovoce.client.typed import MAX_LENGTH, holds_texts, typed
+from sottovoce.client.typed import holds_texts, typed
+from sottovoce.core.domain.written import MAX_LENGTH
 
 
 def test_a_number_may_have_as_many_characters_as_allowed_and_no_more() -> None:

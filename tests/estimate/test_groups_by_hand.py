@@ -20,7 +20,6 @@ from sottovoce.core.channel.facets import Supporting, need, outputs_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
-from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.group import evidence as group
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.equal_means import PairTests
@@ -30,6 +29,7 @@ from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd, square_line
 from sottovoce.estimate.group.views import GroupSharesEvidence
 from sottovoce.estimate.group.within import group_frequencies
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.mean import nprr
 

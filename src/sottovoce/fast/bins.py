@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Bins, Circle, Integers
+from sottovoce.core.domain import Bins
 from sottovoce.fast.digits import first_float
 
 _WHOLE = 1 << 53  # integers up to here are floats
@@ -30,10 +30,10 @@ def bins(domain: Bins, values: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArra
     wide, of = values.astype(np.float64), domain.of
     first, last = first_float(Fraction(of.low)), -first_float(-Fraction(of.high))
     outside = ~((wide >= first) & (wide <= last))  # also NaN
-    if isinstance(of, Integers):
+    if of.whole is not None:
         outside |= np.floor(wide) != wide
     starts = np.array([first_float(Fraction(edge)) for edge in domain.edges])
     codes = np.searchsorted(starts, wide, side="right").astype(np.uint32)
-    if isinstance(of, Circle) and Fraction(repr(last)) == Fraction(of.high):
+    if of.circular and Fraction(repr(last)) == Fraction(of.high):
         codes[wide == last] = 0  # the end of a circle is its start
     return codes, outside

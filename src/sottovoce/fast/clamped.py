@@ -36,8 +36,9 @@ def clamped_positions(
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind not in "iu" and not (kind == "f" and size <= 8):  # longer floats are not Python floats
         return None
-    if isinstance(domain.of, Integers):  # with its own rule of what is a whole number
-        array = encode(domain.of, array).astype(np.int64) + domain.of.low
+    whole = domain.of.whole
+    if whole is not None:  # with its own rule of what is a whole number
+        array = encode(whole, array).astype(np.int64) + whole.low
     else:
         array = array if kind in "iu" else array.astype(np.float64)  # the ends would be rounded to a shorter type
         below, above = _sides(array, domain.of)
@@ -49,7 +50,7 @@ def clamped_positions(
     return found
 
 
-def _sides(array: NDArray[Any], ends: Clamp | Interval) -> tuple[Mask, Mask]:
+def _sides(array: NDArray[Any], ends: Clamp | Integers | Interval) -> tuple[Mask, Mask]:
     """Which numbers lie below and which above a range."""
     low, high = Fraction(ends.low), Fraction(ends.high)
     if array.dtype.kind == "f":

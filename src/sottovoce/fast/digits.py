@@ -7,6 +7,7 @@ computed beside a bound of its error, and only where a border lies within the bo
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import singledispatch
 from math import inf, nextafter
 from typing import Any
 
@@ -14,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.domain.digit import Digit
-from sottovoce.core.domain.plain import Interval
 from sottovoce.core.domain.views import Above
 from sottovoce.core.errors import DomainError
 
@@ -34,7 +34,7 @@ def first_float(low: Fraction) -> float:
 
 def reads_digits(domain: Above | Digit, values: NDArray[Any]) -> bool:
     """Whether these are floats that the domain takes; longer floats are not Python floats."""
-    return isinstance(domain.of, Interval) and values.dtype.kind == "f" and values.dtype.itemsize <= 8
+    return domain.of.whole is None and values.dtype.kind == "f" and values.dtype.itemsize <= 8
 
 
 def digits(domain: Above | Digit, values: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
@@ -42,7 +42,7 @@ def digits(domain: Above | Digit, values: NDArray[Any]) -> tuple[NDArray[np.uint
     wide = values.astype(np.float64)
     low, high = float(domain.of.low), float(domain.of.high)
     with np.errstate(over="ignore", invalid="ignore"):
-        whole, certain = _sides(domain, wide) if isinstance(domain, Above) else _cells(domain, wide)
+        whole, certain = _places(domain, wide)
         certain &= (wide > nextafter(low, inf)) & (wide < nextafter(high, -inf))
     codes = np.zeros(len(wide), np.uint32)
     codes[certain] = np.mod(whole[certain], domain.size).astype(np.uint32)
@@ -53,8 +53,14 @@ def digits(domain: Above | Digit, values: NDArray[Any]) -> tuple[NDArray[np.uint
     return codes, outside
 
 
-def _cells(domain: Digit, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The cell of each number, and whether no border is too near."""
+@singledispatch
+def _places(domain: Above | Digit, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """In which cell, or on which side, each number lies; and whether no border is too near."""
+    raise TypeError(f"Numbers of kind {domain.kind} have no cells.")
+
+
+@_places.register
+def _(domain: Digit, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     width, origin = float(domain.width), float(domain.origin)
     cells = (wide - origin) / width
     whole = np.floor(cells)
@@ -63,8 +69,8 @@ def _cells(domain: Digit, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64
     return whole, np.asarray(certain)
 
 
-def _sides(domain: Above, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Whether each number is above, and whether the threshold is not too near."""
+@_places.register
+def _(domain: Above, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     threshold = float(domain.threshold)
     above = wide - threshold
     return (above > 0).astype(np.float64), np.asarray(np.abs(above) > (np.abs(wide) + abs(threshold)) * _ERROR)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
+from functools import singledispatch
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Interval, Record, Text
+from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Text
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.bins import bins, reads_bins
@@ -27,27 +28,20 @@ _LARGEST = (1 << 63) - 1
 def encode(domain: Domain, values: Any, *, threads: int | None = None) -> Codes:
     """The codes of many values; if any lies outside, none is encoded and the error says how many and which first."""
     array = column(domain, values)
-    if isinstance(array, np.ndarray) and isinstance(domain, (Integers, Categories)):
-        if array.dtype.kind in "iu":
-            return _whole_numbers(domain, array, threads)
-        if isinstance(domain, Integers) and array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-            return _whole_floats(domain, array)
-        if isinstance(domain, Categories) and array.dtype.kind in "fc":  # categories are not floats
-            refuse(domain, array, np.ones(len(array), bool))
-    if isinstance(array, np.ndarray) and isinstance(domain, (Above, Digit)) and reads_digits(domain, array):
-        codes, outside = digits(domain, array)
-        refuse(domain, array, outside)
-        return codes
-    if isinstance(array, np.ndarray) and isinstance(domain, Bins) and reads_bins(domain, array):
-        codes, outside = bins(domain, array)
-        refuse(domain, array, outside)
-        return codes
-    listed = in_python(array)
-    if isinstance(domain, Text):
-        return _hashed_texts(domain, listed)
-    if isinstance(domain, Categories) and all(type(value) is str for value in listed):
-        return _texts(domain, listed)
-    return _one_by_one(domain, listed)
+    codes = _at_once(domain, array, threads) if isinstance(array, np.ndarray) else None
+    return _listed(domain, in_python(array)) if codes is None else codes
+
+
+@singledispatch
+def _at_once(domain: Domain, array: NDArray[Any], threads: int | None) -> Codes | None:
+    """The codes of an array of numbers; None where they are read as Python objects."""
+    return None
+
+
+@singledispatch
+def _listed(domain: Domain, values: list[Any]) -> Codes:
+    """The codes of Python objects."""
+    return _one_by_one(domain, values)
 
 
 def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
@@ -72,7 +66,7 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
 def _check_step(domain: Domain, array: NDArray[Any]) -> None:
     """Refuse numbers that an interval with a step does not hold; without a step they are checked later."""
     raw = domain.root
-    if isinstance(raw, Interval) and raw.step is not None:
+    if raw.size is None and raw.points is not None:
         different, places = np.unique(array, return_inverse=True)
         refuse(domain, array, np.array([not _takes(raw, value) for value in different.tolist()], bool)[places])
 
@@ -92,7 +86,7 @@ def is_frame(values: Any) -> bool:
 
 def _one_column(domain: Domain, values: Any) -> Any:
     """A table of one column as that column, and a table of records as a list of them; anything else as it is."""
-    if isinstance(domain.root, Record):
+    if domain.root.fields:
         if not is_frame(values):
             return values
         names = list(map(str, values.columns))
@@ -138,19 +132,43 @@ def _shift(values, low, size, out):
     return outside
 
 
-def _whole_numbers(domain: Integers | Categories, array: NDArray[Any], threads: int | None) -> Codes:
-    """Chunk by chunk on all cores, as 64-bit integers, so that there is one kernel for all types of integers."""
+def _whole_numbers(
+    domain: Domain,
+    array: NDArray[Any],
+    threads: int | None,
+    count_outside: Callable[[NDArray[np.int64], Codes], int],
+    outside: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
+) -> Codes:
+    """Chunk by chunk on all cores, as 64-bit integers, so that there is one kernel for all types of integers.
+
+    `count_outside` fills in codes; `outside` says which answers are refused, where some are.
+    """
     codes = np.empty(len(array), np.uint32)
     if array.dtype.kind == "u" and array.dtype.itemsize == 8:
         refuse(domain, array, array > _LARGEST)
-    count_outside = _shifted(domain) if isinstance(domain, Integers) else _searched(domain)
 
     def work(start: int, stop: int) -> int:
         return count_outside(np.ascontiguousarray(array[start:stop], np.int64), codes[start:stop])
 
     if sum(run(work, len(array), _CHUNK, threads)):
-        refuse(domain, array, _outside(domain, array.astype(np.int64)))
+        refuse(domain, array, outside(array.astype(np.int64)))
     return codes
+
+
+@_at_once.register
+def _(domain: Integers, array: NDArray[Any], threads: int | None) -> Codes | None:
+    low, high, size = domain.low, domain.high, domain.size
+    if array.dtype.kind in "iu":
+        return _whole_numbers(
+            domain,
+            array,
+            threads,
+            lambda values, out: _shift(values, low, size, out),
+            lambda values: (values < low) | (values > high),
+        )
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
+        return _whole_floats(domain, array)
+    return None
 
 
 def _whole_floats(domain: Integers, array: NDArray[Any]) -> Codes:
@@ -161,23 +179,17 @@ def _whole_floats(domain: Integers, array: NDArray[Any]) -> Codes:
     return (wide.astype(np.int64) - domain.low).astype(np.uint32)
 
 
-def _outside(domain: Integers | Categories, array: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which answers are refused. Called only if some are, so it may be slow."""
-    if isinstance(domain, Integers):
-        return (array < domain.low) | (array > domain.high)
-    if isinstance(domain.values[0], str):
-        return np.ones(len(array), bool)
-    return ~np.isin(array, np.array(domain.values, np.int64))
+@_at_once.register
+def _(domain: Categories, array: NDArray[Any], threads: int | None) -> Codes | None:
+    if array.dtype.kind in "fc" or (array.dtype.kind in "iu" and domain.holds_texts):  # categories are not floats
+        refuse(domain, array, np.ones(len(array), bool))
+    if array.dtype.kind not in "iu":
+        return None
+    listed = np.array([] if domain.holds_texts else domain.values, np.int64)
+    return _whole_numbers(domain, array, threads, _searched(listed), lambda values: ~np.isin(values, listed))
 
 
-def _shifted(domain: Integers) -> Callable[[NDArray[np.int64], Codes], int]:
-    return lambda values, out: _shift(values, domain.low, domain.size, out)
-
-
-def _searched(domain: Categories) -> Callable[[NDArray[np.int64], Codes], int]:
-    if isinstance(domain.values[0], str):
-        return lambda values, out: len(values)
-    listed = np.array(domain.values, np.int64)
+def _searched(listed: NDArray[np.int64]) -> Callable[[NDArray[np.int64], Codes], int]:
     order = np.argsort(listed)
     ranked = listed[order]
 
@@ -189,14 +201,34 @@ def _searched(domain: Categories) -> Callable[[NDArray[np.int64], Codes], int]:
     return search
 
 
-def _texts(domain: Categories, values: list[str]) -> Codes:
+@_at_once.register(Above)
+@_at_once.register(Digit)
+def _(domain: Above | Digit, array: NDArray[Any], threads: int | None) -> Codes | None:
+    return _read(domain, array, *digits(domain, array)) if reads_digits(domain, array) else None
+
+
+@_at_once.register
+def _(domain: Bins, array: NDArray[Any], threads: int | None) -> Codes | None:
+    return _read(domain, array, *bins(domain, array)) if reads_bins(domain, array) else None
+
+
+def _read(domain: Domain, array: NDArray[Any], codes: Codes, outside: NDArray[np.bool_]) -> Codes:
+    refuse(domain, array, outside)
+    return codes
+
+
+@_listed.register
+def _(domain: Categories, values: list[Any]) -> Codes:
+    if not all(type(value) is str for value in values):
+        return _one_by_one(domain, values)
     known: dict[object, int] = {value: code for code, value in enumerate(domain.values)}
     codes = np.fromiter(map(known.get, values, repeat(-1)), np.int64, len(values))
     refuse(domain, values, codes < 0)
     return codes.astype(np.uint32)
 
 
-def _hashed_texts(domain: Text, values: list[Any]) -> Codes:
+@_listed.register
+def _(domain: Text, values: list[Any]) -> Codes:
     """Each different text is hashed once."""
     texts = {value for value in values if type(value) is str}
     known: dict[object, int] = {}

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache, partial, singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Each, Keyed, Rounding
-from sottovoce.core.channel.facets import Coordinates, facet, rounding_of, slots_of
+from sottovoce.core.channel import Channel, Rounding
+from sottovoce.core.channel.facets import Coordinates, Slotted, facet, need, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.channel.shapes import Grouped, each_of, keyed_of
 from sottovoce.core.domain import (
     Ball,
     Circle,
@@ -54,55 +55,91 @@ _CHUNK = 1 << 17
 def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None) -> NDArray[Any]:
     """The codes of many values as kernels read them: indices, positions, or a column of these for each field."""
     check_arrow(values)
-    domain, channel = mechanism.domain, mechanism.channel
-    slots = slots_of(channel)
-    if slots is not None and isinstance(domain, Sparse):
-        return slot_codes(domain, slots.grid, values, partial(encode_numbers, threads=threads))
-    if isinstance(channel, Each) and isinstance(domain, Powers):
-        return _powers(domain, channel, values, threads)
-    if isinstance(channel, Each):
-        return _records(domain, channel, values)
-    if isinstance(domain, Ball):
-        return ball_codes(domain, values)
+    return _codes(mechanism.domain, mechanism.channel, values, threads)
+
+
+@singledispatch
+def _codes(domain: Domain, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+    """The codes of answers of a domain; `sottovoce.core.fits` says which channels take it."""
+    if each_of(channel) is not None:
+        raise NoBatchError(f"There are no batches of several parts for a domain of kind {domain.kind}.")
     if facet(channel, Coordinates) is not None:
         return vector_positions(domain, channel, values, partial(encode_numbers, threads=threads))
-    if isinstance(channel, Keyed) and isinstance(domain, Pair):
-        return _pairs(domain, channel, values, threads)
     rounding = rounding_of(channel)
     if rounding is None:
         return encode(domain, values, threads=threads)
     return encode_numbers(domain, rounding, values, threads=threads)
 
 
+@_codes.register
+def _(domain: Sparse, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+    return slot_codes(domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads))
+
+
+@_codes.register
+def _(domain: Ball, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+    return ball_codes(domain, values)
+
+
 def encode_numbers(domain: Domain, rounding: Rounding, values: Any, *, threads: int | None = None) -> Positions:
     """The position of each value; if any lies outside, none is encoded and the error says how many and which first."""
-    if isinstance(domain, Integers):
-        return _shared(lambda codes: positions(rounding, codes), encode(domain, values, threads=threads), threads)
-    array = column(domain, values)
-    if isinstance(domain, (Circle, Clamp, Interval, Square)) and not isinstance(array, np.ndarray):
-        array = list(array)
-        if all(type(value) is float for value in array):
-            array = np.array(array, np.float64)
-    if isinstance(domain, Clamp) and isinstance(array, np.ndarray):
-        clamped = clamped_positions(domain, rounding, array, partial(encode_numbers, threads=threads))
-        if clamped is not None:
-            return clamped
-    if isinstance(domain, Square):
-        squares = square_positions(domain, rounding, array, threads)
-        if squares is not None:
-            return squares
-    if isinstance(domain, (Circle, Interval)) and isinstance(array, np.ndarray):
-        # The end of a circle keeps a position of its own, from which reports are those of its start.
-        if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # longer floats are not Python floats
-            return _floats(domain, rounding, array, threads)
-        if array.dtype.kind in "iu":
-            return _whole_numbers(domain, rounding, array, threads)
+    return _positions(domain, rounding, values, threads)
+
+
+@singledispatch
+def _positions(domain: Domain, rounding: Rounding, values: Any, threads: int | None) -> Positions:
+    return _each_position(domain, rounding, column(domain, values))
+
+
+def _each_position(domain: Domain, rounding: Rounding, array: NDArray[Any] | Iterable[Any]) -> Positions:
+    """The position of each value, one by one."""
     listed = in_python(array)
     codes = one_by_one(domain, listed)
     return np.fromiter((rounding.position(code) for code in codes), np.uint64, len(listed))
 
 
-def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> NDArray[np.uint64]:
+def _floats_of(domain: Domain, values: Any) -> NDArray[Any] | list[Any]:
+    """Answers as an array, also where they come as a list of floats; else as a list."""
+    array = column(domain, values)
+    if isinstance(array, np.ndarray):
+        return array
+    listed = list(array)
+    return np.array(listed, np.float64) if all(type(value) is float for value in listed) else listed
+
+
+@_positions.register
+def _(domain: Integers, rounding: Rounding, values: Any, threads: int | None) -> Positions:
+    return _shared(lambda codes: positions(rounding, codes), encode(domain, values, threads=threads), threads)
+
+
+@_positions.register
+def _(domain: Clamp, rounding: Rounding, values: Any, threads: int | None) -> Positions:
+    array, inside = _floats_of(domain, values), partial(encode_numbers, threads=threads)
+    clamped = clamped_positions(domain, rounding, array, inside) if isinstance(array, np.ndarray) else None
+    return _each_position(domain, rounding, array) if clamped is None else clamped
+
+
+@_positions.register
+def _(domain: Square, rounding: Rounding, values: Any, threads: int | None) -> Positions:
+    array = _floats_of(domain, values)
+    squares = square_positions(domain, rounding, array, threads)
+    return _each_position(domain, rounding, array) if squares is None else squares
+
+
+@_positions.register(Circle)
+@_positions.register(Interval)
+def _(domain: Circle | Interval, rounding: Rounding, values: Any, threads: int | None) -> Positions:
+    """The end of a circle keeps a position of its own, from which reports are those of its start."""
+    array = _floats_of(domain, values)
+    if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.dtype.itemsize <= 8:
+        return _floats(domain, rounding, array, threads)  # longer floats are not Python floats
+    if isinstance(array, np.ndarray) and array.dtype.kind in "iu":
+        return _whole_numbers(domain, rounding, array, threads)
+    return _each_position(domain, rounding, array)
+
+
+@_codes.register
+def _(domain: Pair, channel: Channel, values: Any, threads: int | None) -> NDArray[np.uint64]:
     """A row for each pair. Two columns come as a tuple or as a table; else each answer is a pair of its own."""
     values = _two_columns(domain, values)
     if isinstance(values, tuple) and len(values) == 2 and all(isinstance(part, tuple) for part in values):
@@ -115,7 +152,7 @@ def _pairs(domain: Pair, channel: Keyed, values: Any, threads: int | None) -> ND
         refuse(domain, listed, wrong)
         values = ([one[0] for one in listed], [one[1] for one in listed])
     groups = encode(domain.group, values[0], threads=threads)
-    rounding = rounding_of(channel.inner)
+    rounding = rounding_of(need(channel, Grouped).keyed.inner)
     numbers = (
         encode(domain.value, values[1], threads=threads)
         if rounding is None
@@ -146,11 +183,12 @@ def _two_columns(domain: Pair, values: Any) -> Any:
     return tuple(columns[::-1] if names == ["value", "group"] else columns)
 
 
-def _powers(domain: Powers, channel: Each, values: Any, threads: int | None) -> NDArray[np.uint64]:
+@_codes.register
+def _(domain: Powers, channel: Channel, values: Any, threads: int | None) -> NDArray[np.uint64]:
     """A row for each number: its own position, or its code where it is not rounded, and that of its square."""
     listed = values if hasattr(values, "__len__") else list(values)  # read twice
     columns: list[NDArray[np.uint64]] = []
-    for own, part in zip(domain.parts, channel.channels, strict=True):
+    for own, part in zip(domain.parts, channel.parts, strict=True):
         grid = rounding_of(part)
         coded = (
             encode(own, listed, threads=threads) if grid is None else encode_numbers(own, grid, listed, threads=threads)
@@ -159,19 +197,18 @@ def _powers(domain: Powers, channel: Each, values: Any, threads: int | None) -> 
     return np.column_stack(columns)
 
 
-def _records(domain: Domain, channel: Each, values: Any) -> NDArray[np.uint64]:
+@_codes.register(Fields)
+@_codes.register(Record)
+def _(domain: Fields | Record, channel: Channel, values: Any, threads: int | None) -> NDArray[np.uint64]:
     """A row for each record: the position or the index of each field."""
-    if not isinstance(domain, (Fields, Record)):
-        raise NoBatchError(f"There are no batches of several parts for a domain of kind {domain.kind}.")
+    if each_of(channel) is None:
+        return vector_positions(domain, channel, values, partial(encode_numbers, threads=threads))
     codes = one_by_one(domain, in_python(column(domain, values)))
-    rows = [scalar_positions(channel, code) for code in codes]
-    return np.array(rows, np.uint64).reshape(len(rows), len(channel.channels))
-
-
-def scalar_positions(channel: Each, code: tuple[Any, ...]) -> list[int]:
-    """A tuple of codes as a batch holds it."""
-    pairs = zip(map(rounding_of, channel.channels), code, strict=True)
-    return [own if grid is None else grid.position(own) for grid, own in pairs]
+    grids = [rounding_of(part) for part in channel.parts]
+    rows = [
+        [own if grid is None else grid.position(own) for grid, own in zip(grids, code, strict=True)] for code in codes
+    ]
+    return np.array(rows, np.uint64).reshape(len(rows), len(grids))
 
 
 def scalar_code(channel: Channel, code: Any) -> Any:
@@ -179,15 +216,16 @@ def scalar_code(channel: Channel, code: Any) -> Any:
     slots = slots_of(channel)
     if slots is not None:
         return slot_code(slots.grid, code)
-    if isinstance(channel, Each):
-        return tuple(scalar_code(part, own) for part, own in zip(channel.channels, code, strict=True))
+    if each_of(channel) is not None:
+        return tuple(scalar_code(part, own) for part, own in zip(channel.parts, code, strict=True))
     if not channel.exact:
         return tuple(code.tolist())
     coordinates = facet(channel, Coordinates)
     if coordinates is not None:
         return tuple(grid.number(int(own)) for grid, own in zip(coordinates.roundings, code, strict=True))
-    if isinstance(channel, Keyed):
-        return int(code[0]), scalar_code(channel.inner, code[1])
+    keyed = keyed_of(channel)
+    if keyed is not None:
+        return int(code[0]), scalar_code(keyed.inner, code[1])
     rounding = rounding_of(channel)
     if rounding is not None:
         return rounding.number(int(code))

@@ -28,8 +28,9 @@ LISTED = 1 << 12  # whole numbers of a domain for which all squares are computed
 
 def square_positions(domain: Square, rounding: Rounding, array: Any, threads: int | None = None) -> Positions | None:
     """The position of each square; None where values are neither floats nor whole numbers, to be read one by one."""
-    if isinstance(domain.of, Integers):
-        return _of_codes(domain, domain.of, rounding, encode(domain.of, array, threads=threads))
+    whole = domain.of.whole
+    if whole is not None:
+        return _of_codes(domain, whole, rounding, encode(whole, array, threads=threads))
     if not isinstance(array, np.ndarray):
         return None
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # longer floats are not Python floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,22 @@ Positions = NDArray[np.uint64]
 Encode = Callable[[Domain, Rounding, Any], Positions]
 
 
+@singledispatch
 def vector_positions(domain: Domain, channel: Channel, values: Any, encode: Encode) -> Positions:
     """A row of positions for each answer: a table or a two-dimensional array, or a list of single answers."""
+    return _one_by_one(domain, need(channel, Coordinates).roundings, values)
+
+
+@vector_positions.register
+def _(domain: Box, channel: Channel, values: Any, encode: Encode) -> Positions:
+    grids, array = need(channel, Coordinates).roundings, _rectangle(domain, values)
+    return _one_by_one(domain, grids, values) if array is None else _rows(domain, grids[0], array, encode)
+
+
+@vector_positions.register
+def _(domain: Record, channel: Channel, values: Any, encode: Encode) -> Positions:
     grids = need(channel, Coordinates).roundings
-    if isinstance(domain, Box):
-        array = _rectangle(domain, values)
-        if array is not None:
-            return _rows(domain, grids[0], array, encode)
-    elif isinstance(domain, Record) and is_frame(values):
-        return _columns(domain, grids, values, encode)
-    return _one_by_one(domain, grids, values)
+    return _columns(domain, grids, values, encode) if is_frame(values) else _one_by_one(domain, grids, values)
 
 
 def _rectangle(domain: Box, values: Any) -> NDArray[Any] | None:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sottovoce.core.declared import Declared, from_kinds
 from sottovoce.core.errors import DomainError
+
+if TYPE_CHECKING:
+    from sottovoce.core.domain.circle import Circle
+    from sottovoce.core.domain.plain import Integers, Interval
 
 KINDS = {
     "above": "core.domain.views:Above",
@@ -53,6 +58,56 @@ class Domain(Declared, ABC):
         return None
 
     @property
+    def points(self) -> int | None:
+        """How many different answers there are; None for a continuum."""
+        return self.size
+
+    @property
+    def spacing(self) -> Decimal | None:
+        """The distance of neighbouring answers, where they are numbers with a step."""
+        return None
+
+    @property
+    def line(self) -> Integers | Interval | None:
+        """The domain itself, where answers are numbers on a line."""
+        return None
+
+    @property
+    def whole(self) -> Integers | None:
+        """The domain itself, where answers are whole numbers."""
+        return None
+
+    @property
+    def scalar(self) -> Circle | Integers | Interval | None:
+        """The domain itself, where answers are numbers, on a line or on a circle."""
+        return self.line
+
+    @property
+    def circular(self) -> bool:
+        """Whether answers are numbers on a circle."""
+        return False
+
+    @property
+    def choices(self) -> Sequence[object] | None:
+        """The answers, where they are a list of categories."""
+        return None
+
+    @property
+    def holds_texts(self) -> bool:
+        """Whether answers are texts."""
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether answers are not known beforehand, so that estimates are about candidates."""
+        return False
+
+    @property
+    def fields(self) -> tuple[tuple[str, Domain], ...]:
+        """The parts of an answer that have names, and the domain of each."""
+        return ()
+
+    @property
     def numbers(self) -> Numbers | None:
         """The scale of the codes, where answers are numbers that have a mean."""
         return None
@@ -70,6 +125,11 @@ class Domain(Declared, ABC):
     @abstractmethod
     def encode(self, value: object) -> Any:
         """The code of a value; a value outside raises `DomainError` before any coin is drawn."""
+
+    def typed(self, value: object) -> object:
+        """The answer that a text, a truth value or a number stands for where a person or a file wrote it; the value
+        itself where that is unclear."""
+        return value
 
     def labels(self) -> Sequence[object]:
         """A value or a text for each code, in order."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 from sottovoce.core.declared import decimal, declared
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.plain import Number, exact_number
+from sottovoce.core.domain.written import written_number
 from sottovoce.core.params import decimal_text, reject
 
 
@@ -39,6 +40,17 @@ class Circle(Domain):
     def high(self) -> Decimal:
         """Where they start again."""
         return self.period
+
+    @property
+    def scalar(self) -> Circle:
+        return self
+
+    @property
+    def circular(self) -> bool:
+        return True
+
+    def typed(self, value: object) -> object:
+        return written_number(value)
 
     def encode(self, value: object) -> Fraction:
         number, period = exact_number(value), Fraction(self.period)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from sottovoce.core.declared import Form, decimal, declared, integer, list_of, of_form
 from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
+from sottovoce.core.domain.written import written_integer, written_number
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import MAX_DIGITS, decimal_text, reject
 from sottovoce.core.specs import MAX_INTEGER, take
@@ -91,6 +92,23 @@ class Categories(Domain):
         shown = ", ".join(text if len(text) <= 40 else text[:37] + "..." for text in map(repr, self.values[:SHOWN]))
         return shown + (f" and {len(self.values) - SHOWN} more" if len(self.values) > SHOWN else "")
 
+    @property
+    def choices(self) -> Sequence[object]:
+        return self.values
+
+    @property
+    def holds_texts(self) -> bool:
+        return isinstance(self.values[0], str)
+
+    def typed(self, value: object) -> object:
+        if isinstance(value, bool):
+            said = [label for label in self.values if str(label).lower() == str(value).lower()]
+            plain = int(value) if set(self.values) == {0, 1} else value
+            return said[0] if len(said) == 1 else plain
+        if self.holds_texts:
+            return str(value) if type(value) is int else value
+        return written_integer(value, zeros=False)
+
     def labels(self) -> Sequence[object]:
         return self.values
 
@@ -119,6 +137,23 @@ class Integers(Domain):
     @property
     def numbers(self) -> Numbers:
         return Numbers(Fraction(0), Fraction(self.high - self.low), Fraction(self.low))
+
+    @property
+    def line(self) -> Integers:
+        return self
+
+    @property
+    def whole(self) -> Integers:
+        return self
+
+    @property
+    def spacing(self) -> Decimal:
+        return Decimal(1)
+
+    def typed(self, value: object) -> object:
+        if isinstance(value, bool):
+            return int(value) if (self.low, self.high) == (0, 1) else value
+        return written_integer(value, zeros=True)
 
     def encode(self, value: object) -> int:
         number = _whole(value)
@@ -169,6 +204,19 @@ class Interval(Domain):
     @property
     def numbers(self) -> Numbers:
         return Numbers(Fraction(self.low), Fraction(self.high), Fraction(0))
+
+    @property
+    def line(self) -> Interval:
+        return self
+
+    @property
+    def spacing(self) -> Decimal | None:
+        return self.step
+
+    def typed(self, value: object) -> object:
+        if isinstance(value, bool):
+            return int(value) if self.low == 0 and self.high == 1 else value
+        return written_number(value)
 
     @property
     def points(self) -> int | None:

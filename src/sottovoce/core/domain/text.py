@@ -36,6 +36,17 @@ class Text(Domain):
     def size(self) -> int:
         return MAX_CODES
 
+    @property
+    def holds_texts(self) -> bool:
+        return True
+
+    @property
+    def is_open(self) -> bool:
+        return True
+
+    def typed(self, value: object) -> object:
+        return str(value) if type(value) is int else value
+
     def encode(self, value: object) -> int:
         if not isinstance(value, str) or len(value) > MAX_TEXT or not is_utf8(value):
             raise self.refuse(value, f"a text of at most {MAX_TEXT} characters")

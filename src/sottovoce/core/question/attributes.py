@@ -22,17 +22,15 @@ class Attributes(Question):
     domain: Domain
 
     def __post_init__(self) -> None:
-        known = getattr(self.domain, "fields", None)
-        if not isinstance(self.domain, Domain) or not isinstance(known, tuple):
+        if not isinstance(self.domain, Domain) or not self.domain.fields:
             raise reject("domain", self.kind, "a record, or some of its fields", self.domain)
-        if any(part.size is None and part.numbers is None for _, part in known):
+        if any(part.size is None and part.numbers is None for _, part in self.domain.fields):
             raise reject("domain", self.kind, "a record whose fields are categories or numbers", self.domain)
 
     @property
     def fields_of(self) -> tuple[tuple[str, Domain], ...]:
         """The names of the attributes and their domains."""
-        named: tuple[tuple[str, Domain], ...] = self.domain.fields  # type: ignore[attr-defined]
-        return named
+        return self.domain.fields
 
     @property
     def parts(self) -> tuple[Question, ...]:

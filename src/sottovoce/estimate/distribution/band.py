@@ -18,8 +18,9 @@ from sottovoce.estimate.distribution.buckets import Buckets, rising
 from sottovoce.estimate.distribution.compatible import region
 from sottovoce.estimate.distribution.reach import reach
 from sottovoce.estimate.distribution.share_sums import COMPATIBLE, GUARDED, ShareSums
-from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning, check_level, check_target
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Floats
+from sottovoce.estimate.request import PoorIntervalWarning, check_level, check_target
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,6 @@ from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Frequency, Question
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.estimate import check_level, check_target
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Offer
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.contrasts import (
@@ -35,6 +34,7 @@ from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, squa
 from sottovoce.estimate.group.views import GroupEvidence, GroupSharesEvidence, GroupSizesEvidence, GroupSumsEvidence
 from sottovoce.estimate.group.within import GroupVariancesEvidence, group_variances
 from sottovoce.estimate.remembered import remembered
+from sottovoce.estimate.request import check_level, check_target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 

@@ -13,12 +13,13 @@ from sottovoce.core.channel.facets import Rounded, need
 from sottovoce.core.domain import Select
 from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterError
 from sottovoce.estimate.axes import Axes, Axis
-from sottovoce.estimate.estimate import TARGETS, Estimate
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Offer, deviate
 from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, power_sums
 from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import keyed_channel, square_line, tells_squares
 from sottovoce.estimate.group.views import GroupEvidence, PartOfGroups
+from sottovoce.estimate.request import TARGETS
 
 if TYPE_CHECKING:
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
@@ -193,7 +194,7 @@ def group_frequencies(estimate: Any) -> Estimate:
     groups, categories = (fields[name].labels() for name in domain.names)
     d, k = len(groups), len(categories)
     joint = estimate.evidence.values()
-    ratios = {}
+    ratios: dict[str, Ratios] = {}
     for target in TARGETS:
         spread = estimate.covariance(target=target).reshape(d, k, d, k)
         own = np.array([spread[g, :, g, :] for g in range(d)])

@@ -17,7 +17,6 @@ from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence
 from sottovoce.estimate.mean.betting import Sides, sides
 from sottovoce.estimate.mean.combine import UNLIKE, CombinedMeanEvidence, weighted_mean
@@ -35,6 +34,7 @@ from sottovoce.estimate.mean.of_shares import mean_of_shares
 from sottovoce.estimate.mean.readings import Readings, ReadSums, read
 from sottovoce.estimate.mean.single import ReadMean
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 

@@ -31,9 +31,9 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.candidates import candidate_codes
-from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.on_demand import TallyOnDemand
+from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.asked import asked_evidence, asked_variance
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.candidates import about_codes

@@ -17,9 +17,9 @@ from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Question
-from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
+from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.evidence import hadamard_counts
 from sottovoce.estimate.vector.base import VectorEvidence
 

@@ -6,29 +6,25 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.shapes import support_rates
-from sottovoce.core.domain import Above, Domain
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.mean.clamped import SeparateSharesEvidence
+from sottovoce.protocols.ranges.bits import threshold_of
 from sottovoce.tally.tally import Tally
-
-Floats = NDArray[np.float64]
 
 
 def above_thresholds(domain: Domain, tallies: Iterable[Tally]) -> Estimate:
     """The shares at or above thresholds, in rising order; tallies about the same threshold are added."""
     found: dict[Decimal, Tally] = {}
     for tally in tallies:
-        view = tally.mechanism.domain
-        if not isinstance(view, Above):
-            raise TypeError("These tallies must be about thresholds.")
+        threshold = threshold_of(tally)
         if tally.n:
-            found[view.threshold] = found[view.threshold] + tally if view.threshold in found else tally
+            found[threshold] = found[threshold] + tally if threshold in found else tally
     order = sorted(found)
     if not order:
         raise ParameterError("Nothing can be estimated yet: no report was counted.")

@@ -10,7 +10,8 @@ from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.language.display import card, printable
 from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.axes import VALUE
-from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
+from sottovoce.estimate.request import IntervalRequest
+from sottovoce.estimate.show.tables import PrintedTable, intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
@@ -39,52 +40,35 @@ class ShownEstimate:
         axes: Any = None,
     ) -> Any:
         """Estimates with their intervals and numbers on Matplotlib axes, new ones unless some are given."""
-        bounds = _own(self).ci(level, method=method, target=target, simultaneous=simultaneous)
-        about = f"{method or _own(self).default_method} intervals"
-        about += ", all at once" * simultaneous + ", for these participants" * (target == "sample")
-        return late.load(_own(self).evidence.picture)(_own(self), bounds, level, about, target, axes)
+        own, request = _own(self), IntervalRequest.of(level, method, target, simultaneous)
+        return late.load(own.evidence.picture)(own, own._ci(request), request, axes)
 
     def to_markdown(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
+        self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> str:
         """The table of `to_frame` in Markdown, with `methods_sentence` below it."""
-        frame = _own(self).to_frame(level, method=method, target=target, simultaneous=simultaneous)
-        said = self.methods_sentence(level, method=method, target=target, simultaneous=simultaneous)
-        own = _own(self)
-        return markdown(printed(frame, own.axes.headings), said)
+        return markdown(*self._table(IntervalRequest.of(level, method, target, simultaneous)))
 
     def to_latex(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
+        self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> str:
         """The table of `to_frame` in LaTeX, with `methods_sentence` as its caption."""
-        frame = _own(self).to_frame(level, method=method, target=target, simultaneous=simultaneous)
-        said = self.methods_sentence(level, method=method, target=target, simultaneous=simultaneous)
-        own = _own(self)
-        return latex(printed(frame, own.axes.headings), said)
+        return latex(*self._table(IntervalRequest.of(level, method, target, simultaneous)))
 
     def methods_sentence(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
+        self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> str:
         """How these numbers were made, for a paper: what, from how many, through what, and which intervals."""
+        return self._sentence(IntervalRequest.of(level, method, target, simultaneous))
+
+    def _table(self, request: IntervalRequest) -> tuple[PrintedTable, str]:
+        """The table, and the sentence about it."""
         own = _own(self)
-        together = "Bonferroni" if simultaneous else ""
-        about = [f"Estimates are {own.quality}."]
-        about.append(intervals_sentence(level, method or own.default_method, target, together))
+        return printed(own._frame(request), own.axes.headings), self._sentence(request)
+
+    def _sentence(self, request: IntervalRequest) -> str:
+        own = _own(self)
+        about = [f"Estimates are {own.quality}.", intervals_sentence(own.chosen(request))]
         about += [*own.notes, *filter(None, [own.missing])]
         return methods_sentence(subject(own), own.n, own.sources, about, own.simulated)
 

@@ -17,6 +17,7 @@ from sottovoce.core.registry import BUILDERS, builder
 from sottovoce.core.registry import names as registered
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from sottovoce.estimate.estimate import EstimateSource
 
 TARGETED = {
-    "population": "for the population that the participants were drawn from",
-    "sample": "for these participants themselves",
+    Target.POPULATION: "for the population that the participants were drawn from",
+    Target.SAMPLE: "for these participants themselves",
 }
 LABELS = ("group", "other")  # of comparisons
 # Columns whose numbers have another scale than the estimates.
@@ -104,10 +105,13 @@ def methods_sentence(
     return in_words(" ".join(text), simulated)
 
 
-def intervals_sentence(level: float, method: str, target: str, simultaneous: str = "") -> str:
+def intervals_sentence(request: IntervalRequest) -> str:
     """Which intervals a table has."""
-    held = f", which hold all at once ({simultaneous})" if simultaneous else ""
-    return f"Intervals are {100 * level:g} % confidence intervals by the method {method}{held}, {TARGETED[target]}."
+    held = ", which hold all at once (Bonferroni)" if request.simultaneous else ""
+    return (
+        f"Intervals are {100 * request.level:g} % confidence intervals by the method {request.method}{held},"
+        f" {TARGETED[request.target]}."
+    )
 
 
 # --- three formats ------------------------------------------------------------------------------------------------
