@@ -18,7 +18,7 @@ from sottovoce.core.language.display import card
 from sottovoce.core.late import load
 from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, check_integer, reject
 from sottovoce.core.question import Question
-from sottovoce.estimate.estimate import check_target
+from sottovoce.estimate.request import check_target
 from sottovoce.study import search
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, Ways, normal_quantile
 
