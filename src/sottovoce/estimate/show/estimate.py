@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sottovoce.core import late
 from sottovoce.core.errors import NoIntervalError
-from sottovoce.core.language.display import card, printable
-from sottovoce.core.question import Mean, Variance
-from sottovoce.estimate.axes import VALUE
+from sottovoce.core.language.display import card
 from sottovoce.estimate.request import IntervalRequest
-from sottovoce.estimate.show.tables import PrintedTable, intervals_sentence, latex, markdown, methods_sentence, printed
+from sottovoce.estimate.show.tables import (
+    PrintedTable,
+    intervals_sentence,
+    latex,
+    markdown,
+    methods_sentence,
+    printed,
+    subject,
+)
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
-
-# What one value among several is, where that is not "the <noun> of each <value or group>".
-SUBJECTS = {
-    "mean of a coordinate": "mean of each coordinate",
-    "variance within": "variance within each group",
-    "value of an attribute": "value of each attribute",
-    "share within": "share of each value within each group",
-}
 
 
 class ShownEstimate:
@@ -96,12 +94,3 @@ class ShownEstimate:
 
 def _own(shown: ShownEstimate) -> Estimate:
     return cast("Estimate", shown)
-
-
-def subject(found: Estimate) -> str:
-    """What was estimated, such as "share of each value"."""
-    noun = found.evidence.noun
-    if len(found.values) == 1:
-        labelled = isinstance(found.question, (Mean, Variance)) and found.axes.headings == (VALUE,)
-        return printable(found.labels[0]) if labelled else noun
-    return SUBJECTS.get(noun, f"{noun} of each {' and '.join(found.axes.headings)}")

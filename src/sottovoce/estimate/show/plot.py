@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.estimate.show.estimate import subject
 from sottovoce.estimate.show.remarks import remark
-from sottovoce.estimate.show.tables import decimals, number
+from sottovoce.estimate.show.tables import decimals, number, subject
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate

@@ -13,20 +13,29 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
 from sottovoce.core.language.display import printable
+from sottovoce.core.question import Mean, Variance
 from sottovoce.core.registry import BUILDERS, builder
 from sottovoce.core.registry import names as registered
 from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.estimate.axes import VALUE
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sottovoce.estimate.estimate import EstimateSource
+    from sottovoce.estimate.estimate import Estimate, EstimateSource
 
 TARGETED = {
     Target.POPULATION: "for the population that the participants were drawn from",
     Target.SAMPLE: "for these participants themselves",
+}
+# What one value among several is, where that is not "the <noun> of each <value or group>".
+SUBJECTS = {
+    "mean of a coordinate": "mean of each coordinate",
+    "variance within": "variance within each group",
+    "value of an attribute": "value of each attribute",
+    "share within": "share of each value within each group",
 }
 LABELS = ("group", "other")  # of comparisons
 # Columns whose numbers have another scale than the estimates.
@@ -85,6 +94,15 @@ def references_of(names: Iterable[str]) -> list[str]:
         if slot:
             found.append(f"{name}: {' '.join(slot[1].split()).rstrip('.')}")
     return found
+
+
+def subject(found: Estimate) -> str:
+    """What was estimated, such as "share of each value"."""
+    noun = found.evidence.noun
+    if len(found.values) == 1:
+        labelled = isinstance(found.question, (Mean, Variance)) and found.axes.headings == (VALUE,)
+        return printable(found.labels[0]) if labelled else noun
+    return SUBJECTS.get(noun, f"{noun} of each {' and '.join(found.axes.headings)}")
 
 
 def methods_sentence(
