@@ -28,7 +28,7 @@ FULLEST_FOLDER = 22  # modules, with __init__
 
 # What each room may import of this package, beside itself.
 DEVICE = {"core": set(), "mechanisms": {"core"}, "client": {"core", "mechanisms"}}
-_ladder = [["fast"], ["tally"], ["estimate"], ["design", "privacy"], ["protocols"], ["study"]]
+_ladder = [["fast"], ["tally"], ["estimate"], ["files"], ["design", "privacy"], ["protocols"], ["study"]]
 _below = set(DEVICE)
 ANALYSIS: dict[str, set[str]] = {}
 for _step in _ladder:
