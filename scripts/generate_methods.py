@@ -9,6 +9,8 @@ import inspect
 import re
 from pathlib import Path
 
+import numpy as np
+
 import sottovoce as sv
 from sottovoce.core.exchange import codec
 from sottovoce.core.registry import ALIASES, builder, fits
@@ -18,7 +20,6 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.estimate.shares.evidence import rare_variance
 from sottovoce.mechanisms.group.common import mean_variance
 from sottovoce.study.planners.vector import mean_coordinate_variance
 from sottovoce.study.workloads import error_of
@@ -155,13 +156,21 @@ def frequency_row(name: str) -> str:
     cells = [
         f"`{name}`",
         plain(slots(name)[""]).rstrip("."),
-        f"{float(rare_variance(m)):.3f}",
+        f"{rare_variance(m):.3f}",
         str(codec.payload_bytes(m.channel)),
         str(m.cells),
         "one hash per code" if hashes else WORK[type(m.statistic)],
         aliases(name),
     ]
     return f"| {' | '.join(cells)} |\n"
+
+
+def rare_variance(m: sv.Mechanism) -> float:
+    """n times the variance at share zero for large n, all other values being equally common."""
+    inputs, many = m.channel.inputs, 10**9
+    truth = np.full(inputs, 1 / (inputs - 1))
+    truth[0] = 0
+    return float(many * m.variance(truth, many, target="sample")[0])
 
 
 def mean_row(name: str) -> str:

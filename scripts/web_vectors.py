@@ -1,4 +1,4 @@
-"""Write the vectors that the TypeScript client shares with the package: `python -m scripts.web_vectors`.
+"""Write the vectors that the TypeScript client shares with the package: `python -m scripts.web_vectors [NAME ...]`.
 
 They are made by this package, and read by `clients/web/test` and by tests in a browser. Implementations in other
 languages may use them too; `clients/web/vectors/README.md` says what each file holds.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from random import Random
 from typing import Any
 
 import sottovoce as sv
+from scripts.web_kinds import kinds
 from scripts.web_seals import seals
 from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.arithmetic.rational import odds, within
@@ -30,6 +32,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.registry import fits
 from sottovoce.core.specs import canonical
+from sottovoce.core.unknown import MAX_FIELDS
 from sottovoce.testing.codes import codes_of, first_message
 from sottovoce.testing.compositions import pair_of_channels
 from sottovoce.testing.hostile import RECIPES
@@ -42,6 +45,7 @@ SHORT_BITS = 8  # leading bits of a word that a coin reads, so that draws are re
 COMPOSITIONS, DRAWS = 200, 6
 LONGEST = 200  # characters of a ratio that is written out; of a longer one its SHA-256
 HOSTILE, HOSTILE_BYTES = 6, 700
+NOT_JUDGED = ("the question", "its question", "statistic outputs", "counted", "needs", "cells", "Moments")
 
 # A mechanism is asked about the first of these that it fits.
 QUESTIONS: tuple[tuple[Any, Sequence[Any]], ...] = (
@@ -283,9 +287,16 @@ def bad_specs() -> Iterator[str]:
         {"guarantee": "metric"},
         {"guarantee": "approximate(0.10)"},
         {"guarantee": "utility_optimised(3,0)"},
-        {"question": {"kind": "mood"}},
-        {"question": {"kind": "frequency", "more": 1}},
-        {"statistic": {"kind": "mood"}},
+        {"question": {"kind": 3}},
+        {"question": {"kind": ""}},
+        {"question": {"kind": "Mood"}},
+        {"question": {"kind": "mood" * 11}},
+        {"question": {"more": 1}},
+        {"question": {"kind": "mood", "more": "x" * MAX_FIELDS}},
+        {"question": "mood"},
+        {"statistic": {"kind": None}},
+        {"statistic": {"kind": "mood", "more": "x" * MAX_FIELDS}},
+        {"statistic": "mood"},
         {"codec": {**codec, "bytes": 2}},
         {"codec": {**codec, "version": 2}},
         {"domain": {"kind": "integers", "low": 0, "high": 5}},
@@ -337,10 +348,10 @@ def refused_specs() -> list[str]:
     kept = []
     for text in bad_specs():
         try:
-            found = Mechanism.from_spec(text)
+            found = Mechanism.from_spec(text, device=True)
         except SottovoceError as problem:
-            # What the collector counts, and how long the package would compute, is not for a browser to judge.
-            if not any(word in str(problem) for word in ("statistic", "counted", "needs", "cells", "Moments")):
+            # What is asked and counted, and how long the package would compute, is not for a browser to judge.
+            if not any(word in str(problem) for word in NOT_JUDGED):
                 kept.append(text)
         else:
             if found.guarantee.allows_floats:
@@ -476,6 +487,19 @@ def manifests() -> Iterator[dict[str, Any]]:
     twice = study(questions=[sv.Asked("cups", cups, "Cups?"), sv.Asked("again", cups, attribute="cups")])
     both = tuple(sv.Arm(name, sv.mechanism("grr", cups.domain, epsilon=1)) for name in ("cups", "again"))
     yield manifest(Manifest(twice.facts, twice.questions, sv.Round(both)), [{"cups": 4}])
+    yield manifest(Manifest.from_spec(canonical(invented()), device=True), [{"cups": 2}])
+
+
+def invented() -> dict[str, Any]:
+    """A manifest whose question and statistic no package knows; a device answers it all the same."""
+    cups = sv.Frequency(sv.Integers(0, 5))
+    plan = study(questions=[sv.Asked("cups", cups, "Cups?")])
+    arm = sv.Arm("cups", sv.mechanism("olh", cups.domain, epsilon=1))
+    plain = Manifest(plan.facts, plan.questions, sv.Round((arm,))).spec()
+    asked = {"kind": "mood-swing", "weights": [1, 2, 3], "of": {"kind": "hours", "most": None}}
+    plain["questions"][0]["question"] = {**asked, "domain": cups.domain.spec()}
+    plain["arms"][0]["mechanism"] |= {"question": asked, "statistic": {"kind": "spectrum", "lags": [1, 7]}}
+    return plain
 
 
 def manifest(found: Manifest, answers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -551,18 +575,17 @@ def bad_manifests() -> Iterator[str]:
             yield text
 
 
-def everything() -> dict[str, Any]:
-    """The content of each file."""
-    return {
-        "mechanisms": list(mechanisms()),
-        "channels": list(channels()),
-        "domains": {"values": TRIED, "domains": list(domains())},
-        "specs": refused_specs(),
-        "budgets": list(budgets()),
-        "wire": wire(),
-        "manifests": {"good": list(manifests()), "bad": list(bad_manifests())},
-        "seals": seals(),
-    }
+FILES: dict[str, Callable[[], Any]] = {
+    "mechanisms": lambda: list(mechanisms()),
+    "channels": lambda: list(channels()),
+    "domains": lambda: {"values": TRIED, "domains": list(domains())},
+    "kinds": lambda: list(kinds()),
+    "specs": refused_specs,
+    "budgets": lambda: list(budgets()),
+    "wire": wire,
+    "manifests": lambda: {"good": list(manifests()), "bad": list(bad_manifests())},
+    "seals": seals,
+}
 
 
 def text_of(content: Any) -> str:
@@ -583,12 +606,12 @@ def text_of(content: Any) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def main() -> None:
-    """Write all files."""
+def main(names: Sequence[str]) -> None:
+    """Write the files with these names, or all of them."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, content in everything().items():
-        (FOLDER / f"{name}.json").write_text(text_of(content), encoding="utf-8")
+    for name in names or FILES:
+        (FOLDER / f"{name}.json").write_text(text_of(FILES[name]()), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

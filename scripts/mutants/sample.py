@@ -29,7 +29,7 @@ CRITICAL = (
     "core/*", "mechanisms/*", "client/*", "privacy/*", "fast/kernels/*", "fast/words.py", "fast/batch.py",
     "estimate/shares/intervals/binomials.py", "estimate/shares/evidence.py", "estimate/shares/base.py",
     "estimate/shares/supports.py", "estimate/shares/contrasts.py", "estimate/shares/matrix.py",
-    "estimate/estimate.py", "estimate/evidence.py",
+    "estimate/estimate.py", "estimate/evidence.py", "estimate/reading.py",
 )  # fmt: skip
 CRITICAL_SHARE = 3  # a critical file is sampled so many times as often as another one of the same size
 

@@ -79,7 +79,7 @@ _NAMES = {
     "GaussianMeanUnknownSigmaOneRound": "protocols.gaussian.unknown:GaussianMeanUnknownSigmaOneRound",
     "GaussianMeanKnownSigmaDelta": "protocols.gaussian.delta:GaussianMeanKnownSigmaDelta",
     "GaussianMeanUnknownSigmaDelta": "protocols.gaussian.delta:GaussianMeanUnknownSigmaDelta",
-    "PoorIntervalWarning": "estimate.estimate:PoorIntervalWarning",
+    "PoorIntervalWarning": "estimate.request:PoorIntervalWarning",
     "SeededCoins": "core.coins:SeededCoins",
     "simulate": "protocols.simulate:simulate",
     "simulate_counts": "tally.counts:simulate_counts",

@@ -71,7 +71,7 @@ def test_the_command_prints_the_plan_of_the_library(line: str) -> None:
     done = call("plan", *line.split(), "--json")
     assert (done.code, done.err) == (0, "")
     found = json.loads(done.out)
-    assert found["question"] == question.kind and found["found"] == expected.found
+    assert found["question"] == question.kind and found["solved_for"] == expected.solved_for
     assert found["participants"] == expected.participants and float(found["epsilon"]) == float(expected.epsilon)
     assert found["advice"] == expected.advice and found["measure"] == expected.measure
     assert [option["method"] for option in found["options"]] == [option.method for option in expected.options]

@@ -30,7 +30,7 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Counted
 from sottovoce.estimate.shares import likelihood
 from sottovoce.estimate.shares import mixture as shapes
-from sottovoce.estimate.shares.likelihood import _of_reports, levels
+from sottovoce.estimate.shares.likelihood import levels, of_reports
 from sottovoce.estimate.shares.maximise import NotConvergedWarning, certificate, em_step, maximise
 from sottovoce.estimate.shares.mixture import Dense, Floats
 from sottovoce.fast.batch import Reports
@@ -149,10 +149,22 @@ def test_the_digits_of_a_pool_are_its_dense_law(k: int, g: int, n: int, seed: in
     reports = answers(mechanism, n, seed)
     cells, channel = mechanism.tally(reports).cells, mechanism.channel
     pool = shapes.Pool(cells.astype(float), channel.map, 1.0, float(channel.ratio()))
-    masks = _of_reports(channel, reports, None)
+    masks = of_reports(channel, reports)
     shares = random_shares(k, seed)
     np.testing.assert_allclose(pool.slope(shares).gradient, masks.slope(shares).gradient, rtol=1e-11)
     assert isinstance(mixture(mechanism, reports), shapes.Pool if k == 300 else shapes.Masks)
+
+
+def test_reports_behind_a_pool_of_hadamard_sets_have_their_own_likelihood(seed: int) -> None:
+    mechanism = sv.mechanism("hcms", sv.Integers(0, 8), epsilon=2)
+    cells = mechanism.tally(answers(mechanism, 200, seed)).cells
+    chosen, inner = mechanism.channel.map, mechanism.channel.inner
+    seen = [divmod(int(cell), inner.outputs) for cell in np.flatnonzero(cells)]
+    rows = [[float(inner.likelihood(y, chosen.value(s, v))) for v in range(9)] for s, y in seen]
+    dense = Dense(np.array(rows), cells[cells > 0].astype(float))
+    shares = random_shares(9, seed)
+    gradient = mixture(mechanism, mechanism.tally(answers(mechanism, 200, seed))).slope(shares).gradient
+    np.testing.assert_allclose(gradient, dense.slope(shares).gradient)
 
 
 def test_threads_and_collapsed_rows_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

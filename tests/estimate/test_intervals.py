@@ -13,7 +13,7 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.estimate import PoorIntervalWarning
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.intervals.binomials import exact_held, lower_tail
 from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson

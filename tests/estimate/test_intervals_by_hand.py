@@ -25,11 +25,13 @@ from sottovoce.estimate.evidence import Bounds, deviate, most_excess
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.mean.betting import _crossing
 from sottovoce.estimate.mean.bounds import bernstein
-from sottovoce.estimate.shares import moments as frequency
+from sottovoce.estimate.shares import laws
 from sottovoce.estimate.shares.base import moved_inside
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
+from sottovoce.estimate.shares.evidence import from_cells as shares_from_cells
 from sottovoce.estimate.shares.intervals.binomials import exact_held
-from sottovoce.estimate.shares.matrix import MatrixEvidence, output_law
+from sottovoce.estimate.shares.laws import output_law
+from sottovoce.estimate.shares.matrix import MatrixEvidence
 from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson, wilson_score
 from sottovoce.estimate.vector.coordinates import CoordinatesEvidence
 from sottovoce.estimate.vector.evidence import from_cells
@@ -208,7 +210,7 @@ def test_covariances_without_a_closed_form_are_refused() -> None:
     uneven = Bits(3, (UNIT // 2, UNIT // 4 * 3, UNIT // 8 * 5), UNIT // 4)
     m = Mechanism("x", Frequency(sv.Integers(0, 2)), uneven, Decimal(4), CountSupports())
     with pytest.raises(NoCovarianceError, match="no closed form"):
-        frequency.second_moments(m, 10, np.array([5, 5, 5]))
+        shares_from_cells(m, 10, np.array([5, 5, 5])).second_moments()
 
 
 def test_covariances_of_a_pool_are_computed_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,12 +219,12 @@ def test_covariances_of_a_pool_are_computed_up_to_a_size(monkeypatch: pytest.Mon
     )
     cells = np.ones(m.cells, np.int64)
     for most, allowed in ((9 * m.cells, True), (9 * m.cells - 1, False)):
-        monkeypatch.setattr(frequency, "MAX_SCORES", most)
+        monkeypatch.setattr(laws, "MAX_SCORES", most)
         if allowed:
-            assert frequency.second_moments(m, m.cells, cells).shape == (9, 9)
+            assert shares_from_cells(m, m.cells, cells).second_moments().shape == (9, 9)
         else:
             with pytest.raises(TooLargeError, match=f"from {m.cells} cells"):
-                frequency.second_moments(m, m.cells, cells)
+                shares_from_cells(m, m.cells, cells).second_moments()
 
 
 def test_among_these_participants_a_support_has_the_variance_of_two_coins() -> None:

@@ -9,7 +9,7 @@ import sottovoce as sv
 from sottovoce.core.exact import law
 from sottovoce.estimate.decoders.small_sample import second_order
 from sottovoce.estimate.shares.information import free_maximum
-from sottovoce.estimate.shares.matrix import output_law
+from sottovoce.estimate.shares.laws import output_law
 from sottovoce.estimate.shares.mixture import Dense
 from sottovoce.testing.brute import report_cells
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.estimate import tables
 from sottovoce.estimate.estimate import EstimateSource
 from sottovoce.estimate.group.contrasts import Difference, Pairs
+from sottovoce.estimate.show import tables
 from sottovoce.privacy.blackbox import BlackBoxCertificate
 from tests.protocols.test_checkpoints import EVERY
 

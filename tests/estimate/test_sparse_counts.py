@@ -14,7 +14,7 @@ import sottovoce as sv
 from sottovoce.core.channel import Contrast, Rates
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.estimate import PoorIntervalWarning
+from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.intervals.misses import (
     SHARES,
@@ -342,16 +342,16 @@ def test_the_demo_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_command_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
-    from sottovoce.cli.estimate import IntervalChoice, estimate
+    from sottovoce.cli.estimate import estimate
 
     found = noisy()
     tally = sv.Tally(found.mechanism, found.n, found.evidence.counted.cells)
-    estimate(tally, IntervalChoice(), decoder=None, top=None, form="table")
+    estimate(tally, IntervalRequest(), decoder=None, top=None, form="table")
     assert "5 of 5 estimates lie outside [0, 1]" in capsys.readouterr().out
-    estimate(tally, IntervalChoice(), decoder=None, top=None, form="csv")
+    estimate(tally, IntervalRequest(), decoder=None, top=None, form="csv")
     shown = capsys.readouterr()
     assert "5 of 5 estimates lie outside [0, 1]" in shown.err and "outside" not in shown.out
-    estimate(tally, IntervalChoice(), decoder="simplex", top=None, form="json")
+    estimate(tally, IntervalRequest(), decoder="simplex", top=None, form="json")
     shown = json.loads(capsys.readouterr().out)
     assert shown["remark"] is None and shown["method"] == "bounded"
 

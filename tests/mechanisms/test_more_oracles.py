@@ -20,11 +20,11 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.shares import projective as decoding
-from sottovoce.estimate.shares.evidence import rare_variance
 from sottovoce.mechanisms.frequency.common import average_variance
 from sottovoce.mechanisms.frequency.she import bin_noise
 from sottovoce.mechanisms.frequency.shist import rows
 from sottovoce.testing.coverage import coverage
+from tests.mechanisms.rare import rare_variance
 
 
 def made(name: str, k: int, epsilon: object = 1, **options: object) -> Mechanism:
@@ -41,7 +41,7 @@ def rates(mechanism: Mechanism) -> Rates:
 @pytest.mark.parametrize("epsilon", [0.2, 1, 4])
 def test_summation_has_the_variance_of_laplace_noise(epsilon: float) -> None:
     m = made("she", 20, epsilon)
-    assert float(rare_variance(m)) == pytest.approx(8 / epsilon**2, rel=0.002)
+    assert rare_variance(m) == pytest.approx(8 / epsilon**2, rel=0.002)
     for share in (0, 0.3):  # the same for every value
         truth = np.array([share, *[(1 - share) / 19] * 19])
         assert m.variance(truth, 1, target="sample")[0] == pytest.approx(8 / epsilon**2, rel=0.002)
@@ -68,12 +68,12 @@ def test_thresholds_are_tails_of_the_noise_and_the_best_of_them(epsilon: str) ->
     channel = m.channel
     assert isinstance(channel, Bits) and (channel.p, channel.q) in pairs
     variances = [float(units(q) * (1 - units(q)) / (units(p) - units(q)) ** 2) for p, q in pairs]
-    assert min(variances) == pytest.approx(float(rare_variance(m)), rel=1e-9)
+    assert min(variances) == pytest.approx(rare_variance(m), rel=1e-9)
     # In closed form for continuous noise, at the threshold between 0 and 1 with the least variance.
     e = float(epsilon)
     grid = np.linspace(0.01, 1, 2000)
     above, below = 1 - np.exp(e * (grid - 1) / 2) / 2, np.exp(-e * grid / 2) / 2
-    assert min(below * (1 - below) / (above - below) ** 2) == pytest.approx(float(rare_variance(m)), rel=0.01)
+    assert min(below * (1 - below) / (above - below) ** 2) == pytest.approx(rare_variance(m), rel=0.01)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
@@ -164,7 +164,7 @@ def test_a_million_codes_have_nearly_the_error_of_subset_selection() -> None:
     m = made("projective", 1_000_000, 1)
     e = math.e
     best = 4 * e / (e - 1) ** 2  # of subset selection and OUE, for many codes
-    assert 1 - 1e-3 < float(rare_variance(m)) / best < 1.05
+    assert 1 - 1e-3 < rare_variance(m) / best < 1.05
     assert m.cells < 4_000_000
 
 

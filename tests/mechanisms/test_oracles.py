@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.estimate.shares.evidence import rare_variance
 from tests.each import for_each
+from tests.mechanisms.rare import rare_variance
 
 DOMAIN = sv.Integers(0, 49)
 
 
 def rare(name: str, epsilon: float, **options: object) -> float:
-    return float(rare_variance(sv.mechanism(name, DOMAIN, epsilon=epsilon, **options)))
+    return rare_variance(sv.mechanism(name, DOMAIN, epsilon=epsilon, **options))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])

@@ -35,7 +35,7 @@ from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.estimate import PoorIntervalWarning
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.estimate.vector.ball import from_cells, predicted_variance, total_variance
 from sottovoce.fast.kernels.vector import projected as kernels
 from sottovoce.mechanisms.vector import duchi_l2, priv_unit, priv_unit_g, proj_unit

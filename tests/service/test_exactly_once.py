@@ -387,7 +387,7 @@ def test_only_touched_blocks_are_written(store: Store) -> None:
         manifest = collector.course(name).manifest
         send(collector, name, batch_of(manifest, 0, [A, B], [(99_999).to_bytes(3, "little"), bytes(3)]))
         with store.read() as work:
-            assert [block for block, _ in sorted(work.blocks(1, 1)[0])] == [0, 99_999 // 256]
+            assert [block for block, _ in sorted(work.blocks(1, 1, 0)[0])] == [0, 99_999 // 256]
         found = cells(store)[0]
         assert (found[0], found[99_999], sum(found)) == (1, 1, 2)
 

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
+import numpy as np
+import psycopg
 import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.core.exchange.manifest import Collection
+from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service import acts, operations
 from sottovoce.service.collector import Collector
+from sottovoce.service.course import stored_tallies
+from sottovoce.service.intake import combined
 from sottovoce.service.invitations import add_token, find_token, revoke_token
 from sottovoce.service.stores import open_store, schema
-from sottovoce.service.stores.base import Store, StoreError
+from sottovoce.service.stores.base import ArmKey, Store, StoreError, first_bytes_of
 from sottovoce.service.stores.sqlite import PATIENCE, SQLiteStore
 from tests.service.conftest import emptied
 from tests.service.studies import add, batch_of, collecting, everyone, grr, send
@@ -64,6 +70,78 @@ def test_a_store_of_the_second_version_learns_how_its_ids_begin(place: str, monk
     with open_store(place) as store, store.read() as work:
         assert work.first_bytes(first.number)[:8].tolist() == [15, 15, 14, 14, 14, 14, 14, 0]
         assert work.first_bytes(first.number).sum() == 100 and not work.first_bytes(second.number).any()
+
+
+def _version_4(place: str) -> None:
+    """A store that the code of schema version 4 wrote, in the words of either database."""
+    written = (Path(__file__).parent / "golden" / "store_version_4.sql").read_text()
+    if not place.startswith("postgresql"):
+        with closing(sqlite3.connect(place)) as connection:
+            connection.executescript(written)
+        return
+    statements = re.findall(r"^(?:CREATE|INSERT).*?;$", written, re.MULTILINE | re.DOTALL)
+    with psycopg.connect(place, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA sottovoce")
+        connection.execute("SET search_path TO sottovoce")
+        connection.execute("CREATE TABLE meta AS SELECT 4::BIGINT AS version")
+        for sql in statements:
+            if sql.startswith("CREATE"):
+                sql = sql.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA").replace(" WITHOUT ROWID", "")
+            connection.execute(re.sub(r"X'([0-9A-F]*)'", r"decode('\1', 'hex')", sql).encode())
+
+
+def test_a_store_of_the_fourth_version_gets_epochs_and_counts_on(place: str) -> None:
+    _version_4(place)
+    with open_store(place) as store:
+        with store.read() as work:
+            assert store.version(work) == schema.VERSION
+            (row,) = work.studies()
+            before = stored_tallies(work, row.number, Manifest.from_spec(work.manifests(row.number)[0]))
+            assert work.epochs(row.number, 1) == [0] and work.arm_counts(row.number, 1, 0) == {0: 15, 1: 15}
+        assert [one.n for one in before] == [15, 15] and [one.epoch for one in before] == [0, 0]
+        assert before[0].cells.tolist() == [0, 15, 0]
+        assert np.flatnonzero(before[1].cells).tolist() == [0, 2, 299] and set(before[1].cells) == {0, 15}
+        operations.verify(store)
+        with collecting(store) as collector:
+            manifest = collector.course(row.name).manifest
+            ids = [number.to_bytes(16, "big") for number in range(60)]
+            own = [one for one in ids if manifest.arm_of(one) == 0]
+            sent = send(collector, row.name, batch_of(manifest, 0, own, [b"\x01"] * len(own)))
+            assert (sent.accepted, sent.duplicates) == (len(own) - 15, 15) and sent.accepted > 0
+        with store.read() as work:
+            after = stored_tallies(work, row.number, manifest)
+        assert after[0].n == after[0].cells[1] == len(own) and after[1] == before[1]
+        operations.verify(store)
+
+
+def test_counts_of_different_epochs_are_stored_apart(store: Store, tmp_path: Path) -> None:
+    study = _filled(store)
+    with store.transaction() as work:
+        (row,) = work.studies()
+        manifest = Manifest.from_spec(work.manifests(row.number)[0])
+        now = stored_tallies(work, row.number, manifest)
+        work.set_arm(ArmKey(row.number, 1, 3, 0), 2)
+        work.set_blocks(ArmKey(row.number, 1, 3, 0), [(0, np.array([2, 0, 0], "<i8").tobytes())])
+    with store.read() as work:
+        later = stored_tallies(work, row.number, manifest, 3)
+        assert stored_tallies(work, row.number, manifest) == now and work.epochs(row.number, 1) == [0, 3]
+        assert (later[0].n, later[0].cells.tolist(), later[0].epoch, later[1].n) == (2, [2, 0, 0], 3, 0)
+        with pytest.raises(sv.MismatchError, match=r"different epochs \(0 and 3\)"):
+            now[0] + later[0]
+    (told,) = operations.status(store)["studies"]
+    assert told["arms"][0]["reports"] == now[0].n + 2 and told["id"] == study
+    with pytest.raises(StoreError, match="202 in the arms"):  # two reports without ids
+        operations.verify(store)
+    with store.transaction() as work:
+        work.add_reports(row.number, 1, [(number.to_bytes(16, "big"), 0) for number in (999, 1000)])
+        ids = [one for part in work.stored_ids(row.number) for one in part]
+        work.count(row.number, 202, combined(bytes(32), ids))
+        work.set_first_bytes(row.number, first_bytes_of(ids))
+    operations.backup(store, tmp_path / "b.sqlite")
+    with SQLiteStore(tmp_path / "b.sqlite") as copy, copy.read() as work:
+        assert stored_tallies(work, row.number, manifest, 3) == later and stored_tallies(work, 1, manifest) == now
+    with collecting(store) as collector:  # counts of another epoch are not those of this round
+        assert collector.course(study).lanes[0].tally() == now[0]
 
 
 def test_the_first_bytes_of_ids_are_counted_once_in_the_same_commit(store: Store) -> None:

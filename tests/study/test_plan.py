@@ -83,10 +83,10 @@ def test_participants_are_the_fewest(case: Case) -> None:
     """There and back: no more participants than the error was computed for, and with one less it is not met."""
     for n in (20_000, 733)[: case.points]:
         known = case.plan(epsilon="1.3", participants=n)
-        assert known.found == "error" and known.goal is None
+        assert known.solved_for == "error" and known.goal is None
         goal = known.best.std_error
         back = case.plan(epsilon="1.3", std_error=goal)
-        assert back.found == "participants" and back.participants <= n
+        assert back.solved_for == "participants" and back.participants <= n
         assert back.best.std_error <= goal
         assert case.plan(epsilon="1.3", participants=back.participants - 1).best.std_error > goal
         again = case.plan(epsilon="1.3", participants=back.participants)
@@ -98,7 +98,7 @@ def test_epsilon_is_the_least_of_three_digits(case: Case) -> None:
     for epsilon in ("2.35", "0.72")[: case.points]:
         goal = case.plan(epsilon=epsilon, participants=5_000).best.std_error
         back = case.plan(participants=5_000, std_error=goal)
-        assert back.found == "epsilon" and back.epsilon <= Decimal(epsilon)
+        assert back.solved_for == "epsilon" and back.epsilon <= Decimal(epsilon)
         assert back.best.std_error <= goal
         less = back.epsilon - Decimal(1).scaleb(back.epsilon.adjusted() - 2)
         assert case.plan(epsilon=less, participants=5_000).best.std_error > goal

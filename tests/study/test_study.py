@@ -134,10 +134,10 @@ def test_a_distribution_of_few_has_guarded_intervals_and_its_quantiles_are_doubt
 def test_goals_find_participants_and_epsilon():
     asked = study(SMOKER, AGE)
     found = sv.plan_study(asked, goals=["smoker +- 2 points", "age +- 1.5"])
-    assert found.found == "participants"
+    assert found.solved_for == "participants"
     assert [one.half_width for one in found.questions] == pytest.approx([0.02, 1.5], rel=1e-3)
     more = sv.plan_study(asked, 3 * found.participants, goals=["smoker +- 2 points", "age +- 1.5"])
-    assert more.found == "epsilon"
+    assert more.solved_for == "epsilon"
     assert more.epsilon < 1
     assert all(one.half_width <= float(one.goal) * (1 + 1e-9) for one in more.questions)
 

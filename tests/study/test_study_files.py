@@ -2,6 +2,7 @@
 
 import pytest
 
+import sottovoce as sv
 from sottovoce.study.reading import StudyFileError, parse_study, read_study
 
 GOOD = """\
@@ -56,6 +57,28 @@ def test_a_good_file():
     assert study.question("hours").missing == ("don't know", "refused")
     assert study.question("hours").text("de") == "Wie viele Stunden schlafen Sie?"
     assert study.question("smoker").share == 2
+
+
+@pytest.mark.parametrize(
+    ("table", "question"),
+    [
+        ('ask = "cdf"\npoints = [2, "5.5"]\nlow = 0\nhigh = 14', sv.Cdf(sv.Interval(0, 14), (2, "5.5"))),
+        ('ask = "range"\nfrom = 8\nlow = 0\nhigh = 14\nwhole = true', sv.Range(sv.Integers(0, 14), 8, 14)),
+        ('ask = "quantile"\nquantiles = [0.5]\nlow = 0\nhigh = 14', sv.Quantile(sv.Interval(0, 14), ("0.5",))),
+        ('ask = "circular-mean"\nperiod = 24', sv.CircularMean(sv.Circle(24))),
+    ],
+)
+def test_a_kind_of_question_in_a_file(table: str, question: sv.Question):
+    study, mistakes = parse_study(f'{GOOD}[questions.more]\ntext = {{ en = "?", de = "?" }}\n{table}\n'.encode())
+    assert mistakes == [] and study.question("more").question == question
+
+
+def test_an_unknown_kind_lists_the_kinds():
+    _, (mistake,) = parse_study(changed('ask = "frequency"', 'ask = "shares"'))
+    assert mistake.remedy == (
+        'Ask one of "frequency", "mean", "variance", "group-mean", "distribution", "cdf", "range", "quantile",'
+        ' "circular-mean".'
+    )
 
 
 # The change of the good file, the line, and words of the sentence.

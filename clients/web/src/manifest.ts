@@ -8,7 +8,7 @@ import { canonicalBytes, isSpec, parse, type Spec } from "./core/json";
 import { count, flag, integer, listOf, maybe, record, text, valid, type Readers } from "./core/read";
 import { sha256 } from "./core/sha256";
 import { Categories, domainFrom, Integers, Pair, Range, rootOf, type Domain } from "./domain/domain";
-import { askedFrom, Mechanism } from "./mechanism";
+import { Mechanism, unread } from "./mechanism";
 
 const ANSWERED = "answered";
 const MOST_WHOLE = 1000n;
@@ -278,9 +278,14 @@ function table(spec: unknown): { [name: string]: string } {
   return spec as { [name: string]: string };
 }
 
+function readAsked(spec: unknown): { kind: string; domain: Domain } {
+  const { domain, ...asked } = isSpec(spec) ? spec : ({} as Spec);
+  return { kind: unread(asked), domain: domainFrom(domain) };
+}
+
 function readQuestion(spec: unknown): Question {
   const readers: Readers = {
-    ...{ name: text, question: (asked) => askedFrom(asked, { domain: domainFrom }), texts: table, missing: listOf(text), share: count(1n, 1000n), unit: text },
+    ...{ name: text, question: readAsked, texts: table, missing: listOf(text), share: count(1n, 1000n), unit: text },
   };
   const further: Readers = { labels: readLabels, attribute: (name) => (valid(name), text(name)) };
   for (const key of Object.keys(further)) if (isSpec(spec) && key in spec) readers[key] = further[key]!;

@@ -17,28 +17,18 @@ import "./domain/views";
 import { VECTORS } from "./seldom";
 import { checkFits } from "./domain/fits";
 
-const STATISTICS = ["outputs", "supports", "asked", "seeds", "cohorts", "keyed", "parts", "each", "joint", "sums", "moments"];
 const FLOAT_NODES = ["cap", "projected"];
 const MOST_NODES = 1 << 12;
 const MOST_TRIES = 16n;
 const MOST_WORDS = 1 << 22;
 const MOST_PAYLOAD = 1 << 24;
+const MOST_UNREAD = 1 << 15;
 
-/** The parameters of questions beside their domain: they are for the collector. */
-const PARAMETERS: { [kind: string]: string[] } = {
-  ...{ distribution: ["workload", "buckets"], cdf: ["points"], range: ["low", "high"], quantile: ["shares"] },
-};
-const QUESTIONS = [
-  ...["frequency", "mean", "variance", "group-mean", "vector-mean", "attributes", "density", "circular-mean"],
-  ...Object.keys(PARAMETERS),
-];
-
-/** The kind of a question, and its domain where it has one among its fields. */
-export function askedFrom(spec: unknown, readers: Readers): { kind: string; domain?: Domain } {
-  const kind = isSpec(spec) ? (spec.kind as string) : "";
-  valid(QUESTIONS.includes(kind));
-  const others = (PARAMETERS[kind] ?? []).map((name) => [name, Object]);
-  return { ...record(spec, "a question", { ...readers, ...Object.fromEntries(others) }, "kind"), kind };
+/** The kind of a question or a statistic. All else about them is the collector's business, also where a kind is new. */
+export function unread(spec: unknown): string {
+  const kind = isSpec(spec) ? text(spec.kind) : "";
+  valid(/^[a-z][a-z\d-]{0,39}$/.test(kind) && canonicalBytes(spec as Spec).length <= MOST_UNREAD);
+  return kind;
 }
 
 const IDEALISED =
@@ -116,7 +106,6 @@ export class Mechanism {
     valid(name && [...name].length <= 100, "name");
     need(version === 1n, "This mechanism has another version than 1: update the client.");
     valid(unused !== "" && !(unused?.length > 800), "unused");
-    valid(STATISTICS.includes(found.statistic.kind), "statistic");
     const made = new Mechanism(
       name,
       found.domain,
@@ -231,7 +220,7 @@ function readChannel(nodes: Plain): Channel {
 // A guarantee is read before a channel, whose nodes a browser may not know.
 const READERS: Readers = {
   ...{ guarantee: (written) => readGuarantee(text(written)), channel: readChannel, name: text, version: integer() },
-  ...{ epsilon: budget, epsilon_forever: maybe(budget), question: (spec) => askedFrom(spec, {}), domain: domainFrom },
-  ...{ statistic: (spec) => record(spec, "a statistic", { kind: text }), unused: maybe(text) },
+  ...{ epsilon: budget, epsilon_forever: maybe(budget), question: unread, domain: domainFrom },
+  ...{ statistic: unread, unused: maybe(text) },
   codec: (spec) => record(spec, "a codec", { version: integer(1n, 1n), bytes: integer() }),
 };

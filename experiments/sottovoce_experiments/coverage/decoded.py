@@ -11,7 +11,7 @@ import numpy as np
 
 from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.estimate import PoorIntervalWarning
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.tally.counts import simulate_counts
 from sottovoce_experiments.coverage.declared.shares import ALL, DECODED, DECODED_KINDS, LEVELS, ONE, named
 from sottovoce_experiments.coverage.study import Coverage

@@ -19,8 +19,8 @@ from sottovoce.core.domain import Above, Clamp, Integers, Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Round, Tallies
-from sottovoce.estimate.estimate import PoorIntervalWarning
 from sottovoce.estimate.mean.moments import variances_at
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.protocols.play import play
 from sottovoce.protocols.ranges.found import found
 from sottovoce.protocols.ranges.mean import RangeSearchMean

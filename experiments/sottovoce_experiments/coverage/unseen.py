@@ -16,7 +16,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Distribution
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Protocol
-from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound
 from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound
 from sottovoce.protocols.simulate import simulate

@@ -22,7 +22,7 @@ from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.round import Estimates, Round
 from sottovoce.core.statistic.moments import Moments
-from sottovoce.estimate.estimate import PoorIntervalWarning
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.protocols.play import play
 from sottovoce.protocols.variance.rounds import VarianceRounds
 from sottovoce.tally.laws import law_at

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import Any
 
@@ -19,20 +18,11 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.simulation import COLUMN
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
+from sottovoce.estimate.request import IntervalRequest
 from sottovoce.files.opening import cells
 from sottovoce.tally.tally import Tally
 
 NUMBERS = ("estimate", "std_error", "low", "high")
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalChoice:
-    """Which intervals are asked for."""
-
-    level: float = 0.95
-    method: str | None = None
-    target: str = "population"
-    simultaneous: bool = False
 
 
 def candidates_of(mechanism: Mechanism, listed: str | None, path: str | None) -> list[object] | None:
@@ -49,7 +39,7 @@ def candidates_of(mechanism: Mechanism, listed: str | None, path: str | None) ->
 
 def estimate(
     tally: Tally,
-    interval: IntervalChoice,
+    interval: IntervalRequest,
     *,
     decoder: str | None,
     candidates: list[object] | None = None,
@@ -78,7 +68,7 @@ def estimate(
         say(remark)
 
 
-def _bounds(found: Estimate, interval: IntervalChoice) -> Bounds:
+def _bounds(found: Estimate, interval: IntervalRequest) -> Bounds:
     doubt = found.doubt(interval.level, method=interval.method, simultaneous=interval.simultaneous)
     if doubt is not None:
         note(doubt)
@@ -87,7 +77,7 @@ def _bounds(found: Estimate, interval: IntervalChoice) -> Bounds:
     )
 
 
-def _rows(found: Estimate, interval: IntervalChoice, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:
+def _rows(found: Estimate, interval: IntervalRequest, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:
     order = np.arange(len(found.values))
     if top is not None:
         order = np.argsort(-found.values, kind="stable")[:top]
@@ -106,27 +96,20 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _about(found: Estimate, interval: IntervalChoice) -> dict[str, Any]:
+def _about(found: Estimate, interval: IntervalRequest) -> dict[str, Any]:
     return {
         "question": found.question.kind,
         "mechanism": found.mechanism.name,
         "epsilon": found.mechanism.epsilon,
         "fingerprint": found.mechanism.fingerprint,
         "n": found.n,
-        "level": interval.level,
-        "method": _method(found, interval),
-        "target": interval.target,
-        "simultaneous": interval.simultaneous,
+        **found.chosen(interval).to_dict(),
         "decoder": found.decoder.name,
         "simulation": found.simulated,
     }
 
 
-def _method(found: Estimate, interval: IntervalChoice) -> str:
-    return interval.method or found.default_method
-
-
-def _table(found: Estimate, interval: IntervalChoice, rows: list[dict[str, Any]]) -> None:
+def _table(found: Estimate, interval: IntervalRequest, rows: list[dict[str, Any]]) -> None:
     # Two digits of the smallest standard error: more would be noise, fewer would hide it.
     smallest = min((row["std_error"] for row in rows if row["std_error"] > 0), default=1e-4)
     digits = min(12, max(2, 1 - floor(log10(smallest))))
@@ -141,5 +124,5 @@ def _table(found: Estimate, interval: IntervalChoice, rows: list[dict[str, Any]]
     what = plural(found.n, "simulated report" if found.simulated else "report")
     print(
         f"{what} through {found.mechanism.name}, epsilon {found.mechanism.epsilon:.6g}{kind};"
-        f" {interval.level:.6g} {_method(found, interval)} {intervals} for the {interval.target}{together}."
+        f" {interval.level:.6g} {found.chosen(interval).method} {intervals} for the {interval.target}{together}."
     )

@@ -114,7 +114,7 @@ class Client:
         promised = plain.get("guarantee") if isinstance(plain, Mapping) else None
         if isinstance(promised, str) and not isinstance(accept, str):
             _accepted(Guarantee.read(promised), accept)  # before its delta is computed
-        return cls(Mechanism.from_spec(plain), limit, accept, lifetime_limit, tick=tick, memo=memo)
+        return cls(Mechanism.from_spec(plain, device=True), limit, accept, lifetime_limit, tick=tick, memo=memo)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
         """The randomized message: a 16-byte random id, then the payload. It takes a tick for every value."""

@@ -78,7 +78,7 @@ def _answer_study(options: Namespace, content: bytes | None) -> int:
     if content is None:
         manifest, url = participant.fetch(options.spec)
     else:
-        manifest, url = Manifest.from_spec(content), options.url or ""
+        manifest, url = Manifest.from_spec(content, device=True), options.url or ""
     participant.check(manifest)  # before anything is asked
     answers = _answers(manifest, options.value)
     found = participant.answer(manifest, answers, url=url, token=options.token, arm=options.arm)

@@ -158,7 +158,7 @@ class Participant:
         the address of the study; without it, or with `send` false, the report is queued. `token` is the invitation, in
         studies that need one, and `arm` the name of the budget, in rounds where participants choose it.
         """
-        read = manifest if isinstance(manifest, Manifest) else Manifest.from_spec(manifest)
+        read = manifest if isinstance(manifest, Manifest) else Manifest.from_spec(manifest, device=True)
         self._check_manifest(read)
         self._check_token(read, token)
         if url:

@@ -177,7 +177,7 @@ def fetch_study(url: str, transport: HttpTransport) -> FetchedStudy:
     reply = transport.get(f"{url}/manifest")
     if reply.status != http.client.OK:
         raise CollectorError(f"The collector gives no manifest of this study: status {reply.status}.")
-    manifest = Manifest.from_spec(reply.body)
+    manifest = Manifest.from_spec(reply.body, device=True)
     if found is None or manifest.study[:STUDY_DIGITS] != found[2]:
         raise CollectorError("The collector gives the manifest of another study than the address says.")
     return FetchedStudy(manifest, url, reply.study_state not in ENDED)

@@ -7,6 +7,7 @@ room without importing it by hand. Where its packages are missing, one sentence 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import Any
 
 from sottovoce.core.errors import MissingExtraError
@@ -23,6 +24,18 @@ def load(target: str, *, package: str = _ROOT) -> Any:
         return getattr(found, name) if name else found
     except ModuleNotFoundError as problem:
         raise missing(problem) from None
+
+
+def by_name(*targets: str) -> dict[str, str]:
+    """Targets by the names of their objects."""
+    return {target.partition(":")[2]: target for target in targets}
+
+
+def attribute(module: str, names: Mapping[str, str], name: str) -> Any:
+    """An attribute of a module that loads its names when they are first used."""
+    if name not in names:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return load(names[name])
 
 
 def missing(problem: ModuleNotFoundError) -> ImportError:

@@ -81,7 +81,7 @@ class Mechanism(Batches):
         self.statistic.check(self.channel)
         if self.unused is not None and not _is_reason(self.unused):
             raise SpecError(f"The reason for unused budget is a text of 1 to {MAX_REASON} printable characters.")
-        if self.cells > MAX_CELLS:
+        if self.statistic.known and self.cells > MAX_CELLS:
             raise SpecError(f"A tally has at most 2**24 cells; this mechanism needs {count_text(self.cells)}.")
         if not self.channel.exact and not self.guarantee.allows_floats:
             raise SpecError(f"A {self.channel.kind} channel computes with floats: its guarantee can only be idealised.")
@@ -263,11 +263,14 @@ class Mechanism(Batches):
         }
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any] | str | bytes, *, budget: Budget | None = None) -> Mechanism:
+    def from_spec(
+        cls, spec: Mapping[str, Any] | str | bytes, *, budget: Budget | None = None, device: bool = False
+    ) -> Mechanism:
         """The mechanism that a specification describes. The channel is taken as it is; no builder is called.
 
         Specifications that cost a device too much are refused before they are computed (`sottovoce.core.work`). Several
-        specifications of one file share a budget of work.
+        specifications of one file share a budget of work. A `device` also answers questions, and lets others count
+        statistics, of kinds that it does not know: it needs the channel alone.
         """
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
@@ -281,10 +284,10 @@ class Mechanism(Batches):
         domain = domain_from_spec(held)
         mechanism = cls(
             name=text(name, "a mechanism", "name"),
-            question=question_from_brief(asked, domain),
+            question=question_from_brief(asked, domain, device=device),
             channel=channel,
             claimed=check_epsilon("a mechanism", text(epsilon, "a mechanism", "epsilon")),
-            statistic=statistic_from_spec(statistic),
+            statistic=statistic_from_spec(statistic, device=device),
             domain=domain,
             version=integer(version, "a mechanism", "version"),
             guarantee=guarantee,

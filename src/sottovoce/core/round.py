@@ -163,7 +163,10 @@ def reports_of(tallies: Sequence[Any]) -> int:
 
 
 def check_tallies(current: Round, tallies: Sequence[Any], *, closing: bool = False) -> Tallies:
-    """The tallies of a round, one per arm and each of the arm's mechanism; fewer than its quota only when closing."""
+    """The tallies of a round, one per arm, each of the arm's mechanism and all of one epoch.
+
+    They may hold fewer reports than the quota only when closing.
+    """
     found = [getattr(tally, "mechanism", None) for tally in tallies]
     expected = [arm.mechanism for arm in current.arms]
     if [m and m.fingerprint for m in found] != [m.fingerprint for m in expected]:
@@ -171,6 +174,9 @@ def check_tallies(current: Round, tallies: Sequence[Any], *, closing: bool = Fal
             f"A round with the arms {', '.join(arm.name for arm in current.arms)} ends with one tally of each arm's"
             f" mechanism, in this order: {_listed(expected)}. Got {_listed(found)}."
         )
+    epochs = sorted({tally.epoch for tally in tallies})
+    if len(epochs) > 1:
+        raise ParameterError(f"The tallies of a round are of one epoch. Got {' and '.join(map(str, epochs))}.")
     reports = reports_of(tallies)
     if not closing and not current.may_end(reports):
         raise ParameterError(f"This round ends after {current.quota} reports. Got tallies of {reports}.")

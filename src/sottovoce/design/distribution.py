@@ -14,7 +14,7 @@ import numpy as np
 from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Block, ListedSets, ShiftSets
 from sottovoce.core.channel.finite.block import Sets
-from sottovoce.core.domain import Circle, Domain
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
@@ -28,7 +28,7 @@ from sottovoce.design.stored import stored
 from sottovoce.design.workload import Floats, Workload, workload
 from sottovoce.estimate.distribution.buckets import coded_buckets
 from sottovoce.estimate.prior import Prior
-from sottovoce.mechanisms.distribution.common import check_domain, coded, possible
+from sottovoce.mechanisms.distribution.common import check_domain, coded
 from sottovoce.tally.laws import law_row
 
 BUCKETS = 64
@@ -205,12 +205,12 @@ def _text(bits: Floats) -> str:
 
 def _asked(name: str, domain: Domain, buckets: Any, wanted: str, most: int) -> tuple[Distribution, Domain, int, bool]:
     """The question, the view of the domain with one code for each bucket, their number, and whether it is a circle."""
-    size = possible(check_domain(name, domain))
+    size = check_domain(name, domain).points
     if buckets is not None:
         buckets = check_integer("buckets", name, buckets, 2, most)
     question = Distribution(domain, wanted, buckets)
     view = coded(name, domain, BUCKETS if buckets is None and (size is None or size > most) else buckets)
-    return question, view, view.size or BUCKETS, isinstance(view.root, Circle)
+    return question, view, view.size or BUCKETS, view.root.circular
 
 
 def _shares(name: str, prior: Any, view: Domain) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sottovoce.core.domain import Circle, Domain, Interval
+from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.design.distribution import coded_wave
 from sottovoce.mechanisms.distribution import square_wave
@@ -22,7 +22,7 @@ def build(domain: Domain, *, epsilon: Any, buckets: Any = None, workload: str = 
     """
     name = "mixed-wave"
     coded = coded_wave(name, domain, epsilon, buckets, workload)
-    size = coded.channel.inputs if isinstance(domain, (Interval, Circle)) else buckets
+    size = coded.channel.inputs if domain.size is None else buckets
     square = square_wave.discrete(domain, epsilon=epsilon, buckets=size, workload=workload)
     channel = one_of([square.channel, coded.channel])
     return Mechanism(name, coded.question, channel, coded.claimed, coded.statistic, coded.domain)

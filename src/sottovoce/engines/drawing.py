@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Domain, Pair, Record
+from sottovoce.core.domain import Domain, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
@@ -67,7 +67,7 @@ def _answers(domain: Domain, batch: pa.RecordBatch, names: Sequence[str]) -> Any
     if isinstance(domain, Pair):
         return tuple(columns)
     rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
-    return [dict(zip(names, row, strict=True)) for row in rows] if isinstance(domain, Record) else rows
+    return [dict(zip(names, row, strict=True)) for row in rows] if domain.fields else rows
 
 
 def _numbers(column: Any) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ from sottovoce.core.late import load
 from sottovoce.estimate import decoders
 from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.evidence import Bounds, Evidence, Offer, deviate
+from sottovoce.estimate.request import IntervalRequest, Target
 
 Floats = NDArray[np.float64]
 OWN = "own"  # the method of intervals from the law of the decoder itself
@@ -101,12 +102,13 @@ class Decoder(ABC):
         # A decoder that ends early, as for distributions, has no law that its maximum would have.
         return (*evidence.methods, OWN) if self.owns and evidence.early_stop is None else evidence.methods
 
-    def own(self, evidence: Evidence, target: str) -> Own:
+    def own(self, evidence: Evidence, target: Target) -> Own:
         """The values of a decoder that `owns` a law, as they are before they are moved, and their covariance."""
         raise NotImplementedError(f"The decoder {self.name} has no law of its own.")
 
-    def interval(self, evidence: Evidence, values: Floats, level: float, method: str, target: str) -> Bounds:
+    def interval(self, evidence: Evidence, values: Floats, request: IntervalRequest) -> Bounds:
         """Intervals that these values may carry."""
+        level, method, target = request.level, str(request.method), request.target
         if not self.moves:
             return evidence.interval(level, method, target)
         if method == OWN:

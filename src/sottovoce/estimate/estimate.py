@@ -23,8 +23,9 @@ from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
 from sottovoce.estimate.of_distribution import OfDistribution
-from sottovoce.estimate.remarks import outside, reach, remark
-from sottovoce.estimate.show import ShownEstimate
+from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning, Target
+from sottovoce.estimate.show.estimate import ShownEstimate
+from sottovoce.estimate.show.remarks import outside, reach, remark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,24 +33,7 @@ if TYPE_CHECKING:
     from sottovoce.estimate.combine import CombinedData
 
 Floats = NDArray[np.float64]
-TARGETS = ("population", "sample")
 LINEAR = LinearDecoder()
-
-
-class PoorIntervalWarning(UserWarning):
-    """A requested approximate interval misses clearly more often than its level promises."""
-
-
-def check_target(target: str) -> None:
-    """The two things an interval may be about."""
-    if target not in TARGETS:
-        raise reject("target", "an estimate", " or ".join(map(repr, TARGETS)), target)
-
-
-def check_level(level: float) -> None:
-    """A confidence level strictly between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise reject("level", "ci", "a number in (0, 1)", level)
 
 
 class EstimateSource(NamedTuple):
@@ -126,7 +110,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     ) -> Estimate:
         """The unbiased estimate from evidence."""
         with np.errstate(invalid="ignore"):
-            errors = np.sqrt(evidence.variances("population"))
+            errors = np.sqrt(evidence.variances(Target.POPULATION))
         return cls(
             question, evidence.values(), errors, evidence, tuple(sources), notes=tuple(notes), simulated=simulated
         )
@@ -173,12 +157,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     # --- intervals ---------------------------------------------------------------------------------
     def ci(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
+        self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> Bounds:
         """Confidence intervals, one per value, by one of `evidence.methods`; by default by `default_method`.
 
@@ -188,46 +167,52 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         these participants, so that only the privacy noise counts. `simultaneous` makes all intervals
         hold at once (Bonferroni).
         """
-        doubt = self.doubt(level, method=method, simultaneous=simultaneous)
-        if doubt is not None:
-            warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
-        return self.quiet_ci(level, method=method, target=target, simultaneous=simultaneous)
+        return self._ci(IntervalRequest.of(level, method, target, simultaneous))
+
+    def _ci(self, request: IntervalRequest) -> Bounds:
+        """Intervals, with a warning about poor ones at the line that called the caller."""
+        if (doubt := self._doubt(request)) is not None:
+            warnings.warn(doubt, PoorIntervalWarning, stacklevel=3)
+        return self._quiet_ci(request)
 
     def quiet_ci(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
+        self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> Bounds:
         """The intervals of `ci` without its warning, for callers who show `doubt` themselves.
 
         Filters of warnings belong to all threads of a process, so that a service cannot catch its own.
         """
-        check_target(target)
-        chosen, each = self._interval(level, method, simultaneous)
-        return self.decoder.interval(self.evidence, self.values, each, chosen, target)
+        return self._quiet_ci(IntervalRequest.of(level, method, target, simultaneous))
+
+    def _quiet_ci(self, request: IntervalRequest) -> Bounds:
+        return self.decoder.interval(self.evidence, self.values, self._single(request))
 
     def doubt(self, level: float = 0.95, *, method: str | None = None, simultaneous: bool = False) -> str | None:
         """Why the intervals of `ci` may miss more often than they promise, or None."""
-        chosen, each = self._interval(level, method, simultaneous)
-        found = self.evidence.doubt("normal" if chosen == OWN else chosen, each, most_excess(level))
-        return " ".join(filter(None, (found, self.assumes))) or None
+        return self._doubt(IntervalRequest.of(level, method, Target.POPULATION, simultaneous))
 
-    def _interval(self, level: float, method: str | None, simultaneous: bool) -> tuple[str, float]:
-        """The method of an interval, and the level of a single one."""
-        check_level(level)
-        chosen = self.default_method if method is None else method
+    def _doubt(self, request: IntervalRequest) -> str | None:
+        single = self._single(request)
+        chosen = "normal" if single.method == OWN else str(single.method)
+        poor = self.evidence.doubt(chosen, single.level, most_excess(request.level))
+        return " ".join(filter(None, (poor, self.assumes))) or None
+
+    def _single(self, request: IntervalRequest) -> IntervalRequest:
+        """The request of each interval, with its method and level."""
+        chosen = self.default_method if request.method is None else request.method
         known = self.decoder.methods(self.evidence)
         if chosen not in known:
-            raise reject("method", "ci", f"one of {', '.join(known)}", method)
-        if chosen == OWN and level not in OWN_LEVELS:
+            raise reject("method", "ci", f"one of {', '.join(known)}", request.method)
+        if chosen == OWN and request.level not in OWN_LEVELS:
             raise ParameterError(
                 f"The own interval of a decoder has one of the levels {', '.join(map(str, OWN_LEVELS))}, at which its"
                 f" coverage is measured; the method '{self.default_method}' has any level."
             )
-        return chosen, 1 - (1 - level) / max(1, len(self.values)) if simultaneous else level
+        return request.single(chosen, len(self.values))
+
+    def chosen(self, request: IntervalRequest) -> IntervalRequest:
+        """The request with the method that answers it."""
+        return request if request.method else replace(request, method=self.default_method)
 
     @property
     def default_method(self) -> str:
@@ -236,15 +221,15 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     def own_errors(self, *, target: str = "population") -> Floats:
         """Standard errors of the decoder itself, before values are moved into the possible range; see method "own"."""
-        check_target(target)
         if not self.decoder.owns:
             raise ParameterError(f"The decoder {self.decoder.name} has no standard errors of its own.")
-        return np.asarray(np.sqrt(np.maximum(np.diag(self.decoder.own(self.evidence, target).covariance), 0)))
+        return np.asarray(
+            np.sqrt(np.maximum(np.diag(self.decoder.own(self.evidence, Target.of(target)).covariance), 0))
+        )
 
     def covariance(self, *, target: str = "population") -> Floats:
         """The estimated covariance matrix of the unbiased values."""
-        check_target(target)
-        return self.evidence.covariance(target)
+        return self.evidence.covariance(Target.of(target))
 
     def _of(self, evidence: Evidence) -> Estimate:
         """The unbiased estimate from other evidence of the same reports."""
@@ -290,40 +275,33 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     # --- showing -----------------------------------------------------------------------------------
     def to_frame(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
+        self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> pd.DataFrame:
         """A table: labels along each axis, estimate, standard error and interval for the target.
 
         A simulation has one more column. `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
         """
+        return self._frame(IntervalRequest.of(level, method, target, simultaneous))
+
+    def _frame(self, request: IntervalRequest) -> pd.DataFrame:
         import pandas as pd
 
-        low, high = self.ci(level, method=method, target=target, simultaneous=simultaneous)
-        numbers = {"estimate": self.values, "std_error": np.sqrt(self.evidence.variances(target))}
+        bounds = self._ci(request)
+        numbers = {"estimate": self.values, "std_error": np.sqrt(self.evidence.variances(request.target))}
         labels = dict(zip(self.axes.headings, self.axes.columns(), strict=True))
-        frame = self.evidence.framed(pd.DataFrame({**labels, **numbers, "low": low, "high": high}))
+        frame = self.evidence.framed(pd.DataFrame({**labels, **numbers, "low": bounds.low, "high": bounds.high}))
         if self.simulated:
             frame[COLUMN] = True
-        frame.attrs["remark"] = self.remark(Bounds(low, high), target=target)
+        frame.attrs["remark"] = remark(self, bounds, request.target)
         frame.attrs["missing"] = self.missing
         return frame
 
     def to_dict(
-        self,
-        level: float = 0.95,
-        *,
-        method: str | None = None,
-        target: str = "population",
-        simultaneous: bool = False,
+        self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> dict[str, Any]:
         """All of it in plain data for JSON; numbers that are not finite are None."""
-        bounds = self.ci(level, method=method, target=target, simultaneous=simultaneous)
-        errors = np.sqrt(self.evidence.variances(target))
+        request = IntervalRequest.of(level, method, target, simultaneous)
+        bounds, errors = self._ci(request), np.sqrt(self.evidence.variances(request.target))
         columns = (*self.axes.columns(), self.values, errors, *bounds)
         names = (*self.axes.keys, "estimate", "std_error", "low", "high")
         return {
@@ -331,14 +309,11 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
             "n": self.n,
             "decoder": self.decoder.spec(),
             "fit": None if self.fit is None else {"iterations": self.fit.iterations, "gap": self.fit.gap},
-            "level": level,
-            "method": method or self.default_method,
-            "target": target,
-            "simultaneous": simultaneous,
+            **self.chosen(request).to_dict(),
             "axes": list(self.axes.names),
             "rows": [dict(zip(names, map(_plain, row), strict=True)) for row in zip(*columns, strict=True)],
             "sources": [source.to_dict() for source in self.sources],
-            "remark": self.remark(bounds, target=target),
+            "remark": remark(self, bounds, request.target),
             "notes": [*self.notes, *filter(None, [self.assumes])],
             "selection": None if self.selection is None else self.selection.to_dict(),
             "missing": self.missing,
@@ -347,7 +322,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     def remark(self, bounds: Bounds, *, target: str = "population") -> str | None:
         """One sentence if estimates or intervals lie outside the possible range; else None."""
-        return remark(self, bounds, target=target)
+        return remark(self, bounds, Target.of(target))
 
     def explain(self, level: float = 0.95) -> str:
         """What these numbers are, in words."""

@@ -134,7 +134,7 @@ class Evidence(ABC):
     default_inside: ClassVar[str | None] = None
     noun: ClassVar[str]
     quality: ClassVar[str] = "unbiased"
-    picture: ClassVar[str] = "estimate.plot:plot"
+    picture: ClassVar[str] = "estimate.show.plot:plot"
     n: int
     labels: Sequence[object]
     question: Question | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -9,10 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import check_integer
 from sottovoce.core.question import Cdf, CircularMean, Density, Mean, Quantile, Question, Range, Variance
+from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
 
 if TYPE_CHECKING:
     from sottovoce.core.domain import Domain
@@ -63,8 +63,7 @@ class OfDistribution:
         """The answer from the values of this estimate."""
         if not self.decoder.moves:
             return found
-        read = late.load("estimate.distribution.answers:read")
-        values = read(found.evidence, self._distribution, self.values)
+        values = self._distribution.read(found.evidence, self.values)
         return replace(found, values=values, decoder=self.decoder, fit=self.fit)
 
     def curve(self) -> Estimate:
@@ -92,8 +91,7 @@ class OfDistribution:
 
     def iqr(self) -> Estimate:
         """The distance of the quartiles."""
-        quartiles = self.answer(Quantile(self._domain, _list(["0.25", "0.75"])))
-        return self._read(self._of(late.load("estimate.distribution.answers:SpreadAnswer")(quartiles.evidence)))
+        return self._read(self._of(self._distribution.interquartile_range()))
 
     def mean(self) -> Estimate:
         """The mean of numbers; on a circle the direction of the mean point."""
@@ -118,14 +116,19 @@ class OfDistribution:
         not. Method "compatible", of square waves, is narrower where reports say little, and holds however answers lie
         inside buckets; it takes seconds.
         """
-        found: Band = late.load("estimate.distribution.band:band")(self, level, target, seed, method)
-        return found
+        request = IntervalRequest.of(level, method, target, simultaneous=True)
+        curve, doubt = self._distribution.band(self.values, request, seed)
+        if doubt is not None:
+            warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
+        return curve
+
+    def quiet_band(self, level: float = 0.95) -> Band:
+        """The default band for the population without a warning, for pages that state the doubts of all estimates."""
+        return self._distribution.band(self.values, IntervalRequest(level))[0]
 
     def sample(self, count: int, seed: int | None = None) -> NDArray[Any]:
         """Simulated answers from the estimated distribution, whose cumulative shares are made to rise."""
-        check_integer("count", "sample", count, 0, 1 << 32)
-        found: NDArray[Any] = late.load("estimate.distribution.band:sample")(self, count, seed)
-        return found
+        return self._distribution.sample(self.values, count, seed)
 
 
 def _list(values: Any) -> tuple[Any, ...]:

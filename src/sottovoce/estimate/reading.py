@@ -134,6 +134,10 @@ class Curve(NamedTuple):
         """The variances at these shares."""
         return np.asarray(self.free + shares * (self.linear + shares * self.square))
 
+    def over(self, reports: Any) -> Curve:
+        """The variance of the mean of so many reports."""
+        return Curve(*(term / reports for term in self))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeReading(Reading):
@@ -171,12 +175,15 @@ class CodeReading(Reading):
         sample, and in between where some of the sample were asked.
         """
         squared = self.slope**2
-        spread = drawn * squared
-        return Curve(self.off / squared, (self.on - self.off + spread) / squared, -spread / squared)
+        return Curve(self.off / squared, (self.on - self.off) / squared + drawn, -drawn)
+
+    def at(self, shares: Floats, target: str) -> Floats:
+        """The variance of a score where these are the shares of holders."""
+        return self.curve(1.0 if target == "population" else 0.0).at(shares)
 
     def variances(self, rates: Floats, target: str, shares: Floats | None = None) -> Floats:
         """As a parabola of the shares, where nothing cancels."""
-        return self.curve(1.0 if target == "population" else 0.0).at(self.values(rates) if shares is None else shares)
+        return self.at(self.values(rates) if shares is None else shares, target)
 
     def ends(self, weights: Floats) -> tuple[Floats, Floats]:
         """Bounds: as if a report had any number for each code, whatever its numbers for the others are."""

@@ -2,7 +2,8 @@
 
 Cells from 0 on are those of the arm's tally. Those below say what else was seen: -1 the number of reports, -2 parts
 that are simulations, -3 repeated reports, -4 ids with different bytes, -5 to -8 the four words of the checksum, and
-below them reports that were refused, by reason. All add up; the words of the checksum do so by exclusive or.
+below them reports that were refused, by reason. All add up; the words of the checksum do so by exclusive or. In a later
+epoch 2**32 times the epoch is added to all cells.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pyarrow as pa
 from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.language.plural import plural
 from sottovoce.files.arms import Arms
-from sottovoce.tally.tally import SIMULATED_ROW, Tally
+from sottovoce.tally.tally import SIMULATED_ROW, Tally, row_place
 
 REPORTS, REPEATED, CONFLICTS = -1, -3, -4
 CHECKSUM = (-5, -6, -7, -8)
@@ -112,7 +113,8 @@ def account(rows: Any) -> CountedRows:
     sums: Counter[int] = Counter()
     words = dict.fromkeys(CHECKSUM, 0)
     with_ids = False
-    for _, _, cell, n in _tuples(rows):
+    for _, _, key, n in _tuples(rows):
+        _, cell = row_place(key)
         if cell in words:
             words[cell] ^= n & _WORD
             with_ids = True
@@ -129,7 +131,7 @@ def _tally(rows: Iterable[tuple[str, int, int, int]], arms: Arms, arm: int) -> T
     mechanism = arms.mechanisms[arm]
     own = []
     for fingerprint, place, cell, n in rows:
-        if place != arm or (cell < SIMULATED_ROW):
+        if place != arm or row_place(cell)[1] < SIMULATED_ROW:
             continue
         if fingerprint != mechanism.fingerprint:
             raise MismatchError(

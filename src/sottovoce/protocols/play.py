@@ -21,7 +21,8 @@ Ask = Callable[[Round, int], Tallies | None]
 class State:
     """The state of a protocol: the tallies of its finished rounds, and the round or the estimates that follow them.
 
-    `begun` holds the tallies of a round that is not over, one for each arm, or is empty.
+    `begun` holds the tallies of a round that is not over, one for each arm, or is empty. The tallies of a round are of
+    one epoch.
     """
 
     protocol: Protocol
@@ -38,6 +39,11 @@ class State:
                 " by its privatize, or their tally by simulate_counts."
             )
         return cls(protocol, (), protocol.start())
+
+    @property
+    def steps(self) -> tuple[tuple[int, int], ...]:
+        """The number, from 1 on, and the epoch of each finished round."""
+        return tuple((number, tallies[0].epoch) for number, tallies in enumerate(self.history, 1))
 
     @property
     def is_over(self) -> bool:

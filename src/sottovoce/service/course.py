@@ -57,11 +57,11 @@ def read_study(source: bytes) -> Study:
     return study
 
 
-def stored_tallies(work: Transaction, study: int, manifest: Manifest) -> Tallies:
-    """The counts of a round, one tally for each arm."""
-    counts, blocks = work.arm_counts(study, manifest.number), work.blocks(study, manifest.number)
+def stored_tallies(work: Transaction, study: int, manifest: Manifest, epoch: int = 0) -> Tallies:
+    """The counts of an epoch of a round, one tally for each arm."""
+    counts, blocks = work.arm_counts(study, manifest.number, epoch), work.blocks(study, manifest.number, epoch)
     return tuple(
-        Tally(arm.mechanism, counts.get(place, 0), cells_of(blocks.get(place, []), arm.mechanism.cells))
+        Tally(arm.mechanism, counts.get(place, 0), cells_of(blocks.get(place, []), arm.mechanism.cells), epoch=epoch)
         for place, arm in enumerate(manifest.stage.arms)
     )
 
@@ -96,7 +96,7 @@ class Course:
         self.rounds = {manifest.prefix: manifest.number for manifest in manifests}
         self.lanes = [Lane(self.manifest, arm) for arm in range(len(self.manifest.stage.arms))]
         for lane, tally in zip(self.lanes, begun, strict=False):
-            lane.reports, lane.cells[:] = tally.n, tally.cells
+            lane.epoch, lane.reports, lane.cells[:] = tally.epoch, tally.n, tally.cells
 
     @classmethod
     def load(cls, work: Transaction, row: StudyRow) -> Course:

@@ -21,7 +21,7 @@ from sottovoce.core.exchange.wire import TOKEN_BYTES, Batch
 from sottovoce.service.course import Course
 from sottovoce.service.invitations import token_hash
 from sottovoce.service.lanes import Lane, digests_of
-from sottovoce.service.stores.base import OPEN, Known, Transaction, first_bytes_of
+from sottovoce.service.stores.base import OPEN, ArmKey, Known, Transaction, first_bytes_of
 
 # Codes of single reports
 CONFLICT, TOO_OLD, IN_FUTURE, ROUND_CLOSED = "conflict", "epoch_too_old", "epoch_in_future", "round_closed"
@@ -237,8 +237,9 @@ def _counted(
         if count:
             lane = column.lane
             more = lane.count(column.reports, keep[column.valid])
-            work.set_blocks(course.number, number, lane.arm, lane.blocks(more))
-            work.set_arm(course.number, number, lane.arm, lane.reports + count)
+            key = ArmKey(course.number, number, lane.epoch, lane.arm)
+            work.set_blocks(key, lane.blocks(more))
+            work.set_arm(key, lane.reports + count)
             additions.append((lane, count, more))
             ids += [column.ids[place] for place in np.flatnonzero(keep).tolist()]
     row, begins = course.row, np.zeros(256, np.int64)

@@ -21,10 +21,10 @@ DIGEST_BYTES = 8
 
 
 class Lane:
-    """An arm with its counts so far."""
+    """An arm with its counts so far, in one epoch of its round."""
 
-    def __init__(self, manifest: Manifest, arm: int) -> None:
-        self.arm = arm
+    def __init__(self, manifest: Manifest, arm: int, epoch: int = 0) -> None:
+        self.arm, self.epoch = arm, epoch
         self.mechanism: Mechanism = manifest.stage.arms[arm].mechanism
         self.width = codec.payload_bytes(self.mechanism.channel)
         self.reports = 0
@@ -83,7 +83,7 @@ class Lane:
 
     def tally(self) -> Tally:
         """Its counts."""
-        return Tally(self.mechanism, self.reports, self.cells)
+        return Tally(self.mechanism, self.reports, self.cells, epoch=self.epoch)
 
 
 def digests_of(batch: Batch) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import reports_of
 from sottovoce.service import acts
 from sottovoce.service.collector import UnknownStudyError
 from sottovoce.service.course import stored_tallies
@@ -42,7 +44,9 @@ def manifest_of(work: Transaction, row: StudyRow) -> Manifest:
 def study_status(work: Transaction, row: StudyRow) -> dict[str, Any]:
     """How far a study is, and what was refused."""
     manifest = manifest_of(work, row)
-    counts = work.arm_counts(row.number, row.round)
+    counts: Counter[int] = Counter()
+    for epoch in work.epochs(row.number, row.round):
+        counts.update(work.arm_counts(row.number, row.round, epoch))
     ((invited,),) = work.execute("SELECT COUNT(*) FROM invitations WHERE study = ?", (row.number,))
     return {
         "study": manifest.facts.name,
@@ -53,7 +57,7 @@ def study_status(work: Transaction, row: StudyRow) -> dict[str, Any]:
         "checksum": row.checksum.hex(),
         "quota": manifest.stage.quota,
         "arms": [
-            {"name": arm.name, "method": arm.mechanism.name, "reports": counts.get(place, 0)}
+            {"name": arm.name, "method": arm.mechanism.name, "reports": counts[place]}
             for place, arm in enumerate(manifest.stage.arms)
         ],
         "refused": work.outcomes(row.number),
@@ -80,8 +84,9 @@ def verify(store: Store) -> None:
             for part in work.stored_ids(row.number):
                 checksum, count, begins = combined(checksum, part), count + len(part), begins + first_bytes_of(part)
             counted = 0
-            for content in work.manifests(row.number):
-                counted += sum(one.n for one in stored_tallies(work, row.number, Manifest.from_spec(content)))
+            for manifest in map(Manifest.from_spec, work.manifests(row.number)):
+                for epoch in work.epochs(row.number, manifest.number):
+                    counted += reports_of(stored_tallies(work, row.number, manifest, epoch))
             if (checksum, count, count) != (row.checksum, row.reports, counted):
                 raise StoreError(
                     f"Study {row.number} does not agree with itself: {count} ids, {row.reports} reports, {counted} in"

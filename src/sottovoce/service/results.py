@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Estimates
@@ -114,7 +116,7 @@ def tally_rows(work: Transaction, row: StudyRow) -> list[Mapping[str, Any]]:
         manifest = read_manifest(content)
         for place, tally in enumerate(stored_tallies(work, row.number, manifest)):
             arm = manifest.stage.arms[place]
-            rows = [[cell, count] for cell, count in tally.to_rows() if cell >= 0]
+            rows = [[int(cell), int(tally.cells[cell])] for cell in np.flatnonzero(tally.cells)]
             found.append(
                 {
                     "round": manifest.number,

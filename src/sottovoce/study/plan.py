@@ -18,7 +18,7 @@ from sottovoce.core.language.display import card
 from sottovoce.core.late import load
 from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, check_integer, reject
 from sottovoce.core.question import Question
-from sottovoce.estimate.estimate import check_target
+from sottovoce.estimate.request import check_target
 from sottovoce.study import search
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, Ways, normal_quantile
 
@@ -50,15 +50,15 @@ class Goal:
 class Plan:
     """Options, best first; `advice` says in words what follows from them.
 
-    `found` is what the plan found: "error", "participants" or "epsilon". `measure` says what the standard errors of
-    the options refer to; if there are several values, how they are averaged.
+    `solved_for` is what was computed from the other two: "error", "participants" or "epsilon". `measure` says what the
+    standard errors of the options refer to; if there are several values, how they are averaged.
     """
 
     question: Question
     epsilon: Decimal
     participants: int
     options: tuple[Option, ...]
-    found: str
+    solved_for: str
     goal: Goal | None
     level: float
     subject: str
@@ -98,7 +98,11 @@ class Plan:
 
     def _repr_html_(self) -> str:
         given = {"error": "error to expect", "participants": "participants needed", "epsilon": "epsilon needed"}
-        facts = [("epsilon", self.epsilon), ("participants", f"{self.participants:,}"), ("found", given[self.found])]
+        facts = [
+            ("epsilon", self.epsilon),
+            ("participants", f"{self.participants:,}"),
+            ("found", given[self.solved_for]),
+        ]
         if self.goal is not None:
             facts.append(("asked for", self.goal))
         header = ("method", "standard error", f"half-width at {100 * self.level:g} %", "bytes", "reason")
@@ -188,16 +192,16 @@ def plan(
     n = None if participants is None else check_integer("participants", OWNER, participants, planner.fewest, MOST)
     if budget is None and n is not None and goal is not None:
         budget, ways = _least_epsilon(planner, n, goal)
-        found = "epsilon"
+        solved_for = "epsilon"
     elif budget is not None:
         ways = planner.ways(budget)
-        found = "error"
+        solved_for = "error"
     if n is None and budget is not None and goal is not None:
         n = _least_participants(ways, planner.fewest, budget, goal)
-        found = "participants"
+        solved_for = "participants"
     if budget is None or n is None:
         raise AssertionError("Two of three are given.")
-    made = Plan(question, budget, n, ways.options(n), found, goal, level, planner.subject, planner.measure)
+    made = Plan(question, budget, n, ways.options(n), solved_for, goal, level, planner.subject, planner.measure)
     return replace(made, advice=_advice(planner, made))
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Circle, Integers
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_decimal
@@ -65,31 +64,32 @@ class NumberLaw:
     def draw(self, domain: Domain, n: int, generator: np.random.Generator) -> Floats:
         """Answers of n people."""
         low, high, law = self._on(domain)
-        if isinstance(domain, Circle):
+        if domain.circular:
             return np.asarray(law.ppf(generator.random(n)) % high)
         first, last = law.cdf(low), law.cdf(high)
         drawn = np.clip(law.ppf(first + (last - first) * generator.random(n)), low, high)
-        return np.asarray(np.clip(np.rint(drawn), domain.low, domain.high) if isinstance(domain, Integers) else drawn)
+        whole = domain.whole
+        return np.asarray(drawn if whole is None else np.clip(np.rint(drawn), whole.low, whole.high))
 
     def prior(self, domain: Domain) -> Prior:
         """The same law for a planner."""
         low, high, law = self._on(domain)
-        whole = isinstance(domain, Integers) and (domain.size or 0) <= CELLS
+        whole = domain.whole is not None and domain.whole.size <= CELLS
         edges = np.linspace(low, high, (domain.size or CELLS) + 1 if whole else CELLS + 1)
-        turns = _TURNS if isinstance(domain, Circle) else (0,)
+        turns = _TURNS if domain.circular else (0,)
         mass = np.maximum(sum(np.diff(law.cdf(edges + turn * high)) for turn in turns), 0)
         middles = np.clip((edges[1:] + edges[:-1]) / 2, float(domain.low), float(domain.high))  # type: ignore[attr-defined]
         return Prior(middles, mass)
 
     def _on(self, domain: Domain) -> tuple[float, float, Any]:
-        half = 0.5 if isinstance(domain, Integers) else 0.0  # whole numbers are the middles of their cells
+        half = 0.0 if domain.whole is None else 0.5  # whole numbers are the middles of their cells
         low, high = float(domain.low) - half, float(domain.high) + half  # type: ignore[attr-defined]
         return low, high, LAWS[self.kind][1](low, high, **dict(self.parameters))
 
     def _inside(self, domain: Domain) -> float:
         low, high, law = self._on(domain)
         found = float(law.cdf(high) - law.cdf(low))
-        return 1.0 if isinstance(domain, Circle) and not math.isnan(found) else found
+        return 1.0 if domain.circular and not math.isnan(found) else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class ExpectedAnswers:
 
 def number_domain(domain: Domain) -> Domain | None:
     """The domain, if its answers are numbers that laws can describe."""
-    return domain if domain.numbers is not None or isinstance(domain, Circle) else None
+    return domain if domain.numbers is not None or domain.circular else None
 
 
 def _shares(name: str, given: Sequence[Any]) -> tuple[float, ...]:
@@ -143,4 +143,4 @@ def _shares(name: str, given: Sequence[Any]) -> tuple[float, ...]:
 
 def plain_number(value: Any, domain: Domain) -> Any:
     """A drawn number as a file of answers has it."""
-    return int(value) if isinstance(domain, Integers) else float(value)
+    return float(value) if domain.whole is None else int(value)

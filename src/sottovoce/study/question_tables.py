@@ -173,13 +173,11 @@ class QuestionTable:
             return None
         if "categories" in self.table:
             return self.listed("categories")
-        if "period" not in self.table:
-            return self.numbers()
-        try:
-            return Circle(self.table["period"])
-        except ParameterError as problem:
-            self.note("period", str(problem), "Write after how much numbers start again, such as period = 24.")
-            return None
+        return self.circle() if "period" in self.table else self.numbers()
+
+    def circle(self) -> Circle | None:
+        """A circle of numbers."""
+        return self.built("period", lambda: Circle(self.table.get("period")))
 
     def built(self, key: str, build: Callable[[], Built]) -> Built | None:
         """What is built, such as a question; None and a note at a key where that is refused."""
@@ -208,6 +206,8 @@ REMEDIES = {
     "share": "Write a whole number: 2 asks twice as many participants as 1.",
     "labels": 'Write labels = { de = { yes = "ja", no = "nein" } }, with answers of this question.',
     "buckets": "Write how many parts of the range are told apart, such as buckets = 20.",
+    "period": "Write after how much numbers start again, such as period = 24.",
+    "points": "Write numbers inside the range, such as points = [2, 5].",
     "quantiles": "Write shares between 0 and 1, such as quantiles = [0.25, 0.5, 0.75].",
     "from": "Write from, to, or both, inside the range, such as from = 8.",
     "to": "Write from, to, or both, inside the range, such as to = 5.",

@@ -81,14 +81,14 @@ class PlannedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """A planned study. `found` is what was found: "error", "participants" or "epsilon"."""
+    """A planned study. `solved_for` is what was computed from the rest: "error", "participants" or "epsilon"."""
 
     study: Study
     epsilon: Decimal
     participants: int
     level: float
     questions: tuple[PlannedQuestion, ...]
-    found: str
+    solved_for: str
     advice: str
     sharing: tuple[Sharing, ...] = ()
     priors: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -280,12 +280,12 @@ class _Planner:
         return search.epsilon_at(found)
 
     # --- each question ---------------------------------------------------------------------------
-    def made(self, epsilon: Decimal, reports: Reports, sharing: Sequence[Sharing], found: str) -> StudyPlan:
+    def made(self, epsilon: Decimal, reports: Reports, sharing: Sequence[Sharing], solved_for: str) -> StudyPlan:
         of = {name: report for report in reports for name in report.names}
         questions = tuple(self._planned(asked, epsilon, of[asked.name]) for asked in self.study.questions)
         total = sum(report.participants for report in reports)
         advice = self._advice(questions, epsilon, len(reports))
-        about = (found, advice, tuple(sharing), self.priors)
+        about = (solved_for, advice, tuple(sharing), self.priors)
         return StudyPlan(self.study, epsilon, total, self.level, questions, *about)
 
     def _planned(self, asked: Asked, epsilon: Decimal, report: StudyReport) -> PlannedQuestion:

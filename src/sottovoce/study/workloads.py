@@ -9,7 +9,6 @@ import numpy as np
 
 from sottovoce.core.channel import Histogram
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import Circle, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Distribution, Mean
@@ -50,13 +49,12 @@ WHY = {
 
 def name_of(question: Distribution) -> str:
     """The workload by whose error methods are ranked: on a circle the shares of buckets, where no other was named."""
-    around = isinstance(question.domain, Circle)
-    return "histogram" if around and question.workload in CUMULATIVE else question.workload
+    return "histogram" if question.domain.circular and question.workload in CUMULATIVE else question.workload
 
 
 def measure(question: Distribution) -> str:
     """What the standard error is that of."""
-    name, around = name_of(question), isinstance(question.domain, Circle)
+    name, around = name_of(question), question.domain.circular
     if name in OF_NUMBERS:
         return "the mean cosine and sine, root mean square over both" if around else "the mean"
     words = {"ranges": f"the share of {'an arc' if around else 'a range'}", "histogram": "the share of a bucket"}
@@ -77,7 +75,7 @@ def error_of(mechanism: Mechanism, question: Distribution, prior: Any = None) ->
 
 def _of_mean(mechanism: Mechanism, buckets: Buckets, shares: Floats, prior: Any) -> float:
     numbers = buckets.numbers().reshape(1, -1)
-    if rounding_of(mechanism.channel) is None or not isinstance(buckets.domain, Interval):
+    if rounding_of(mechanism.channel) is None or buckets.domain.size is not None:
         return float(functional_variances(mechanism, numbers, shares)[0])
     # The reports of a rounded number's wave are read as numbers, without buckets.
     read = Mechanism(mechanism.name, Mean(buckets.domain), mechanism.channel, mechanism.claimed, mechanism.statistic)
@@ -112,8 +110,8 @@ def least_possible(mechanism: Mechanism, question: Distribution) -> float | None
 
 def reason(ratio: float, mechanism: Mechanism, question: Distribution) -> str:
     """Where a method stands, and why."""
-    around = isinstance(question.domain, Circle)
-    why = WHY.get(mechanism.name, "").format(wanted=(AROUND if around else WANTED)[question.workload])
+    words = AROUND if question.domain.circular else WANTED
+    why = WHY.get(mechanism.name, "").format(wanted=words[question.workload])
     return f"{placed(ratio)}{': ' * bool(why)}{why}."
 
 
@@ -124,5 +122,5 @@ def placed(ratio: float) -> str:
 
 def check(question: Distribution) -> None:
     """Refuse what has no error of this kind."""
-    if question.workload in OF_NUMBERS and not isinstance(question.domain, Circle) and question.domain.numbers is None:
+    if question.workload in OF_NUMBERS and not question.domain.circular and question.domain.numbers is None:
         raise ParameterError(f"Values of a domain of kind {question.domain.kind} have no mean.")

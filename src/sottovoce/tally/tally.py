@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ _DIGEST = 32
 MAX_REPORTS = 1 << 53
 MAX_CELL = (1 << 63) - 1  # one report may add more than 1 to a cell
 SIMULATED_ROW = -2  # in rows, beside -1 for the number of reports: how many parts of the sum are simulations
+MAX_EPOCH = (1 << 31) - 1
+_ROWS = 1 << 32  # rows of an epoch: the key of a row is its cell plus this many times the epoch
+_EPOCH_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,15 +38,18 @@ class Tally:
     """Counts of the reports of one mechanism; `simulated` if the noise of any of them came from a seed.
 
     Tallies with the same counts are equal, whether marked as a simulation or not; a sum has the mark if a part has it.
+    `epoch` counts the times that a question is asked, from 0 on; tallies of different epochs do not add up.
     """
 
     mechanism: Mechanism
     n: int
     cells: NDArray[np.int64]
     simulated: bool = False
+    epoch: int = 0
 
     def __post_init__(self) -> None:
         n = check_integer("n", "a tally", self.n, 0, MAX_REPORTS)
+        object.__setattr__(self, "epoch", check_integer("epoch", "a tally", self.epoch, 0, MAX_EPOCH))
         given = np.asarray(self.cells)
         if given.shape != (self.mechanism.cells,):
             raise MismatchError(f"A tally of this mechanism has {self.mechanism.cells} cells. Got {given.shape}.")
@@ -63,9 +69,9 @@ class Tally:
         object.__setattr__(self, "cells", cells)
 
     @classmethod
-    def empty(cls, mechanism: Mechanism) -> Tally:
+    def empty(cls, mechanism: Mechanism, epoch: int = 0) -> Tally:
         """The tally of no reports."""
-        return cls(mechanism, 0, np.zeros(mechanism.cells, np.int64))
+        return cls(mechanism, 0, np.zeros(mechanism.cells, np.int64), epoch=epoch)
 
     @property
     def fingerprint(self) -> str:
@@ -78,30 +84,30 @@ class Tally:
         return self.merge(other)
 
     def merge(self, other: Tally) -> Tally:
-        """The tally of the reports of both."""
+        """The tally of the reports of both, which must be of one mechanism and one epoch."""
         check_same(self.mechanism, other.mechanism, "add tallies")
-        return Tally(
-            self.mechanism, self.n + other.n, self.cells + other.cells, simulated=self.simulated or other.simulated
-        )
+        _check_epochs({self.epoch, other.epoch})
+        simulated = self.simulated or other.simulated
+        return Tally(self.mechanism, self.n + other.n, self.cells + other.cells, simulated, self.epoch)
 
     def update(self, reports: Any) -> Tally:
         """This tally and further reports."""
         further: Tally = self.mechanism.tally(reports)
-        return self + further
+        return self + replace(further, epoch=self.epoch)
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Tally)
             and self.fingerprint == other.fingerprint
-            and self.n == other.n
+            and (self.epoch, self.n) == (other.epoch, other.n)
             and np.array_equal(self.cells, other.cells)
         )
 
     def __hash__(self) -> int:
-        return hash((self.fingerprint, self.n, self.cells.tobytes()))
+        return hash((self.fingerprint, self.epoch, self.n, self.cells.tobytes()))
 
     def __repr__(self) -> str:
-        kind = ", simulation" if self.simulated else ""
+        kind = (f", epoch {self.epoch}" if self.epoch else "") + ", simulation" * self.simulated
         return f"Tally({self.mechanism.name} {self.fingerprint[:12]}, n={self.n}, {self.cells.size} cells{kind})"
 
     def _repr_html_(self) -> str:
@@ -110,42 +116,58 @@ class Tally:
             ("integers", f"{self.cells.size:,} ({self.mechanism.statistic.kind})"),
             ("epsilon", f"{self.mechanism.epsilon:.6g}"),
             ("fingerprint", self.fingerprint[:12]),
+            *([("epoch", f"{self.epoch:,}")] if self.epoch else []),
         ]
         return card(f"Tally of {self.mechanism.name}", facts, simulated=self.simulated)
 
     def to_rows(self) -> Iterator[tuple[int, int]]:
-        """(cell, count) for every cell that is not zero, after the row (-1, n); of a simulation also a row (-2, 1)."""
-        yield -1, self.n
+        """(cell, count) for every cell that is not zero, after the row (-1, n); of a simulation also a row (-2, 1).
+
+        In a later epoch 2**32 times the epoch is added to all cells, so that engines keep the sums of epochs apart.
+        """
+        first = self.epoch * _ROWS
+        yield first - 1, self.n
         if self.simulated:
-            yield SIMULATED_ROW, 1
+            yield first + SIMULATED_ROW, 1
         for cell in np.flatnonzero(self.cells):
-            yield int(cell), int(self.cells[cell])
+            yield first + int(cell), int(self.cells[cell])
 
     @classmethod
     def from_rows(cls, mechanism: Mechanism, rows: Iterable[tuple[int, int]]) -> Tally:
-        """The sum of rows from any number of tallies."""
+        """The sum of rows from any number of tallies of one epoch."""
         counts: Counter[int] = Counter()
-        for cell, count in rows:
-            place = check_integer("cell", "a tally's row", cell, SIMULATED_ROW, mechanism.cells - 1)
-            counts[place] += check_integer("count", "a tally's row", count, 0, MAX_CELL)
+        epochs: set[int] = set()
+        size = mechanism.cells
+        for key, count in rows:
+            epoch, cell = 0, check_integer("cell", "a tally's row", key, SIMULATED_ROW, MAX_CELL)
+            if cell >= size:
+                epoch, cell = row_place(cell)
+                check_integer("cell", "a tally's row", cell, SIMULATED_ROW, size - 1)
+            counts[cell] += check_integer("count", "a tally's row", count, 0, MAX_CELL)
+            epochs.add(epoch)
+        _check_epochs(epochs)
         n, simulated = counts.pop(-1, 0), counts.pop(SIMULATED_ROW, 0) > 0
         if max(counts.values(), default=0) > MAX_CELL:
             raise MismatchError(f"The rows of a cell add up to more than a cell holds, {MAX_CELL}.")
         cells = np.zeros(mechanism.cells, np.int64)
         cells[list(counts)] = list(counts.values())
-        return cls(mechanism, n, cells, simulated)
+        return cls(mechanism, n, cells, simulated, max(epochs, default=0))
 
     def to_bytes(self) -> bytes:
-        """Self-describing bytes: whether it is a simulation, specification, number of reports, cells, and a digest."""
+        """Self-describing bytes: whether it is a simulation, specification, number of reports, cells, and a digest.
+
+        After the cells the epoch, if it is not 0, which the first byte says as well.
+        """
         spec = canonical(self.mechanism.spec())
         body = b"".join(
             (
                 _MAGIC,
-                bytes([self.simulated]),
+                bytes([self.simulated + 2 * (self.epoch > 0)]),
                 len(spec).to_bytes(4, "little"),
                 spec,
                 self.n.to_bytes(8, "little"),
                 self.cells.astype("<i8").tobytes(),
+                self.epoch.to_bytes(_EPOCH_BYTES, "little") if self.epoch else b"",
             )
         )
         return body + hashlib.sha256(body).digest()
@@ -160,8 +182,9 @@ class Tally:
         if hashlib.sha256(body).digest() != digest:
             raise ReportError("This tally is damaged or cut off: its digest does not match.")
         mark, length = data[len(_MAGIC)], int.from_bytes(data[len(_MAGIC) + 1 : head], "little")
-        if mark > 1:
+        if mark > 3:
             raise ReportError("These bytes are not a tally of this version.")
+        body, later = (body[:-_EPOCH_BYTES], body[-_EPOCH_BYTES:]) if mark & 2 else (body, b"")
         found = Mechanism.from_spec(body[head : head + length], budget=budget)
         if mechanism is not None:
             check_same(mechanism, found, "read the tally")
@@ -169,7 +192,21 @@ class Tally:
         cells = body[head + length + 8 :]
         if len(cells) != 8 * found.cells:
             raise ReportError(f"This tally holds {len(cells)} bytes of cells; its mechanism needs {8 * found.cells}.")
-        return cls(found, n, np.frombuffer(cells, "<i8"), mark == 1)
+        epoch = int.from_bytes(later, "little")
+        if later and not 0 < epoch <= MAX_EPOCH:
+            raise ReportError(f"The epoch after the cells of this tally is not from 1 to {MAX_EPOCH}.")
+        return cls(found, n, np.frombuffer(cells, "<i8"), bool(mark & 1), epoch)
+
+
+def row_place(key: int) -> tuple[int, int]:
+    """The epoch and the cell of a row; cells below 0 say what else was counted."""
+    epoch, place = divmod(key + _ROWS // 2, _ROWS)
+    return epoch, place - _ROWS // 2
+
+
+def _check_epochs(epochs: set[int]) -> None:
+    if len(epochs) > 1:
+        raise MismatchError(f"Cannot add tallies of different epochs ({' and '.join(map(str, sorted(epochs)))}).")
 
 
 def report_cells(mechanism: Mechanism, report: int, public: Words = NO_WORDS) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from sottovoce.core.channel.closed_forms import delta, excess, extremes
 from sottovoce.core.channel.facets import Coordinates, Masked, Supporting, facet, rounding_of, slots_of, stages_of
 from sottovoce.core.channel.shapes import support_rates
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record, Sparse
+from sottovoce.core.domain import Domain, Integers, Interval, Pair, Record
 from sottovoce.core.errors import PrivacyError, SottovoceError, TooLargeError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.guarantee import Approximate
@@ -213,7 +213,7 @@ def question_of(domain: Domain) -> Question:
     """A question about a domain."""
     if isinstance(domain, Pair):
         return GroupMean(domain.group, domain.value) if domain.value.numbers is not None else Frequency(domain)
-    if domain.coordinates is not None or isinstance(domain, Sparse):
+    if domain.coordinates is not None or (domain.size is None and domain.numbers is None):
         return VectorMean(domain)
     return Frequency(domain) if domain.size is not None else Mean(domain)
 

@@ -34,7 +34,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     grid = rounding_of(channel)
     domain: Domain = Integers(0, channel.inputs - 1)
     if grid is not None:
-        around = isinstance(mechanism.question.domain, Circle)
+        around = mechanism.question.domain.circular
         domain = Circle(grid.high) if around else Interval(grid.low, grid.high)
     promise = loosest(mechanism.guarantee)
     claimed = Decimal(MAX_EPSILON)

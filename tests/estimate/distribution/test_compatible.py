@@ -12,7 +12,8 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.distribution.compatible import Region, averages, region
-from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.tally.laws import law_at, law_row
 from sottovoce.tally.tally import Tally
 from sottovoce_experiments.coverage.distributions.populations import law, moments, truth

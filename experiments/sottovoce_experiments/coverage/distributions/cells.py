@@ -20,8 +20,9 @@ from sottovoce.core.registry import mechanism
 from sottovoce.estimate.distribution.compatible import averages, known_averages, region
 from sottovoce.estimate.distribution.reach import root_of
 from sottovoce.estimate.distribution.series import SeriesEvidence
-from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import deviate, slack_deviate
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.tally.tally import Tally
 from sottovoce_experiments.coverage.declared.distributions import SHAPES, WIDE_RUNS
 from sottovoce_experiments.coverage.distributions.intervals import Intervals, one_by_one, together

@@ -14,7 +14,8 @@ from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
-from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.fast.encode import encode
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally

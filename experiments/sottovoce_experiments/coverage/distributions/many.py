@@ -25,7 +25,7 @@ from sottovoce.estimate.distribution.reach import DRAWS, Singles, bound_of, draw
 from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.projected import is_projection
 from sottovoce.estimate.distribution.readings.transition import transition_of
-from sottovoce.estimate.shares.sums import bin_variance, bins
+from sottovoce.estimate.shares.sums import bins
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import Tally
 from sottovoce_experiments.coverage.distributions.populations import law, shares_of
@@ -171,7 +171,7 @@ class ManySums(ManyTallies):
     @cached_property
     def noise(self) -> Floats:
         """The variance of the noise of each bin."""
-        return bin_variance(bins(self.channel), self.shares, "sample")
+        return bins(self.channel).at(self.shares, "sample")
 
     def values(self, rows: Floats) -> Floats:
         return np.asarray(self.shares @ rows.T)

@@ -82,7 +82,7 @@ def _plain(found: Plan) -> dict[str, Any]:
     return {
         "question": found.question.kind,
         "subject": found.subject,
-        "found": found.found,
+        "solved_for": found.solved_for,
         "epsilon": decimal_text(found.epsilon),
         "participants": found.participants,
         "goal": None if goal is None else {"size": float(goal.size), "level": goal.level},

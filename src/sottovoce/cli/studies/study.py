@@ -113,7 +113,7 @@ def plan(
 def _plain(found: StudyPlan) -> dict[str, Any]:
     return {
         "study": found.study.name,
-        "found": found.found,
+        "solved_for": found.solved_for,
         "epsilon": decimal_text(found.epsilon),
         "participants": found.participants,
         "level": found.level,

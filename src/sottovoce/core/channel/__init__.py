@@ -1,8 +1,8 @@
 """Channel nodes: the few building blocks whose composition is every mechanism. Each is loaded when first used."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sottovoce.core.late import load
+from sottovoce.core.late import attribute, by_name
 
 # One line for each node: its kind, and where it lives. `fast/kernels` has the same folders, so the kernels of
 # "core.channel.finite.bits:Bits" are those of the module "fast.kernels.finite.bits".
@@ -57,58 +57,8 @@ _OTHERS = (
     "core.channel.vector.place:SignedSets",
     "core.channel.vector.place:Slots",
 )
-_HOMES = {home.partition(":")[2]: home for home in (*NODES.values(), *_OTHERS)}
-
-if TYPE_CHECKING:  # for type checkers alone: to them any other node is of an unknown type
-    from sottovoce.core.channel.base import Channel as Channel
-    from sottovoce.core.channel.base import channel_from_spec as channel_from_spec
-    from sottovoce.core.channel.compose.cohorts import Cohorts as Cohorts
-    from sottovoce.core.channel.compose.each import Each as Each
-    from sottovoce.core.channel.compose.fakes import Fakes as Fakes
-    from sottovoce.core.channel.compose.histogram import Histogram as Histogram
-    from sottovoce.core.channel.compose.keyed import Keyed as Keyed
-    from sottovoce.core.channel.compose.maps import AskedMap as AskedMap
-    from sottovoce.core.channel.compose.maps import MultiplierMap as MultiplierMap
-    from sottovoce.core.channel.compose.maps import NumberedMap as NumberedMap
-    from sottovoce.core.channel.compose.mix import Mix as Mix
-    from sottovoce.core.channel.compose.public import HashMap as HashMap
-    from sottovoce.core.channel.compose.public import PoolMap as PoolMap
-    from sottovoce.core.channel.compose.public import Public as Public
-    from sottovoce.core.channel.compose.rows import BloomMap as BloomMap
-    from sottovoce.core.channel.compose.rows import PermutationMap as PermutationMap
-    from sottovoce.core.channel.compose.rows import RowMap as RowMap
-    from sottovoce.core.channel.compose.stages import Chain as Chain
-    from sottovoce.core.channel.compose.stages import Then as Then
-    from sottovoce.core.channel.facets import Contrast as Contrast
-    from sottovoce.core.channel.facets import Rates as Rates
-    from sottovoce.core.channel.facets import Scale as Scale
-    from sottovoce.core.channel.finite.bits import Bits as Bits
-    from sottovoce.core.channel.finite.block import ArcSets as ArcSets
-    from sottovoce.core.channel.finite.block import Block as Block
-    from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
-    from sottovoce.core.channel.finite.patterns import ListedSets as ListedSets
-    from sottovoce.core.channel.finite.patterns import ShiftSets as ShiftSets
-    from sottovoce.core.channel.finite.sets import ProjectiveSets as ProjectiveSets
-    from sottovoce.core.channel.finite.sparing import Sparing as Sparing
-    from sottovoce.core.channel.finite.subset import Subset as Subset
-    from sottovoce.core.channel.finite.table import Table as Table
-    from sottovoce.core.channel.finite.tree_sets import NodeSets as NodeSets
-    from sottovoce.core.channel.finite.tree_sets import PoolSets as PoolSets
-    from sottovoce.core.channel.numeric.noise import Noise as Noise
-    from sottovoce.core.channel.numeric.rounding import Rounding as Rounding
-    from sottovoce.core.channel.numeric.window import Window as Window
-    from sottovoce.core.channel.vector.half_space import HalfSpace as HalfSpace
-    from sottovoce.core.channel.vector.hints import Hints as Hints
-    from sottovoce.core.channel.vector.place import Place as Place
-    from sottovoce.core.channel.vector.place import SignedSets as SignedSets
-    from sottovoce.core.channel.vector.place import Slots as Slots
-    from sottovoce.core.channel.vector.projected import Projected as Projected
-    from sottovoce.core.channel.vector.sampled import SampledCoordinates as SampledCoordinates
-    from sottovoce.core.channel.vector.signs import Signs as Signs
-    from sottovoce.core.channel.vector.sphere import Cap as Cap
+_NAMES = by_name(*NODES.values(), *_OTHERS)  # type checkers read them in the stub, written by `scripts.write_stub`
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return load(_HOMES[name])
+    return attribute(__name__, _NAMES, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +12,7 @@ from sottovoce.core.declared import Declared, from_kinds
 from sottovoce.core.errors import DomainError
 
 if TYPE_CHECKING:
+    from sottovoce.core.domain.circle import Circle
     from sottovoce.core.domain.plain import Integers, Interval
 
 KINDS = {
@@ -61,6 +63,11 @@ class Domain(Declared, ABC):
         return self.size
 
     @property
+    def spacing(self) -> Decimal | None:
+        """The distance of neighbouring answers, where they are numbers with a step."""
+        return None
+
+    @property
     def line(self) -> Integers | Interval | None:
         """The domain itself, where answers are numbers on a line."""
         return None
@@ -69,6 +76,11 @@ class Domain(Declared, ABC):
     def whole(self) -> Integers | None:
         """The domain itself, where answers are whole numbers."""
         return None
+
+    @property
+    def scalar(self) -> Circle | Integers | Interval | None:
+        """The domain itself, where answers are numbers, on a line or on a circle."""
+        return self.line
 
     @property
     def circular(self) -> bool:
@@ -83,6 +95,11 @@ class Domain(Declared, ABC):
     @property
     def holds_texts(self) -> bool:
         """Whether answers are texts."""
+        return False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether answers are not known beforehand, so that estimates are about candidates."""
         return False
 
     @property

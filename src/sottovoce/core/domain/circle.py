@@ -42,6 +42,10 @@ class Circle(Domain):
         return self.period
 
     @property
+    def scalar(self) -> Circle:
+        return self
+
+    @property
     def circular(self) -> bool:
         return True
 

@@ -146,6 +146,10 @@ class Integers(Domain):
     def whole(self) -> Integers:
         return self
 
+    @property
+    def spacing(self) -> Decimal:
+        return Decimal(1)
+
     def typed(self, value: object) -> object:
         if isinstance(value, bool):
             return int(value) if (self.low, self.high) == (0, 1) else value
@@ -204,6 +208,10 @@ class Interval(Domain):
     @property
     def line(self) -> Interval:
         return self
+
+    @property
+    def spacing(self) -> Decimal | None:
+        return self.step
 
     def typed(self, value: object) -> object:
         if isinstance(value, bool):

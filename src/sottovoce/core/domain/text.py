@@ -40,6 +40,10 @@ class Text(Domain):
     def holds_texts(self) -> bool:
         return True
 
+    @property
+    def is_open(self) -> bool:
+        return True
+
     def typed(self, value: object) -> object:
         return str(value) if type(value) is int else value
 

@@ -225,8 +225,11 @@ class Manifest:
         return bytes.fromhex(self.hash)[:PREFIX_BYTES]
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any] | str | bytes) -> Manifest:
-        """Read a manifest; every mechanism is computed anew, and one that exceeds its claim is refused."""
+    def from_spec(cls, spec: Mapping[str, Any] | str | bytes, *, device: bool = False) -> Manifest:
+        """Read a manifest; every mechanism is computed anew, and one that exceeds its claim is refused.
+
+        A `device` also answers questions of kinds that it does not know.
+        """
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
         version, study, questions, number, quota, parent, root, chosen, arms = take(plain, "a manifest", _KEYS)
@@ -237,11 +240,11 @@ class Manifest:
         budget = Budget(len(written))
         try:
             stage = Round(
-                tuple(_arm(one, budget) for one in arms),
+                tuple(_arm(one, budget, device) for one in arms),
                 quota=None if quota is None else integer(quota, "a manifest", "quota"),
                 chosen=chosen is True,
             )
-            asked = tuple(_asked(one) for one in questions)
+            asked = tuple(_asked(one, device) for one in questions)
         except ParameterError as problem:
             raise SpecError(str(problem)) from None
         found = cls(
@@ -369,7 +372,7 @@ def _asked_spec(asked: Asked) -> Spec:
     }
 
 
-def _asked(spec: object) -> Asked:
+def _asked(spec: object, device: bool) -> Asked:
     plain = dict(spec) if isinstance(spec, Mapping) else {}
     labels, attribute = plain.pop("labels", None), plain.pop("attribute", "")
     name, question, texts, missing, share, unit = take(
@@ -377,7 +380,7 @@ def _asked(spec: object) -> Asked:
     )
     return Asked(
         text_of(name, "a question", "name"),
-        question_from_spec(question),
+        question_from_spec(question, device=device),
         texts,
         tuple(missing) if isinstance(missing, list) else missing,
         integer(share, "a question", "share"),
@@ -387,10 +390,10 @@ def _asked(spec: object) -> Asked:
     )
 
 
-def _arm(spec: object, budget: Budget) -> Arm:
+def _arm(spec: object, budget: Budget, device: bool) -> Arm:
     name, weight, mechanism = take(spec, "an arm", ("name", "weight", "mechanism"))
     return Arm(
         text_of(name, "an arm", "name"),
-        Mechanism.from_spec(mechanism, budget=budget),
+        Mechanism.from_spec(mechanism, budget=budget, device=device),
         integer(weight, "an arm", "weight"),
     )

@@ -117,7 +117,7 @@ def mechanism_html(mechanism: Mechanism) -> str:
             "message",
             f"{plural(codec.ID_BYTES, 'byte', ',')} of id, {plural(codec.payload_bytes(own.channel), 'byte', ',')}",
         ),
-        ("tally", f"{plural(own.cells, 'integer', ',')} ({own.statistic.kind})"),
+        ("tally", f"{plural(own.cells, 'integer', ',') if own.statistic.known else 'unknown'} ({own.statistic.kind})"),
         ("fingerprint", own.fingerprint[:12]),
     ]
     if own.claimed_forever is not None:

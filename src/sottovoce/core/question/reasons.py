@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sottovoce.core.domain import Categories, Integers
+from sottovoce.core.domain import Categories
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 
@@ -19,7 +19,7 @@ MOST_LISTED = 1000  # integers that become categories where there are reasons
 
 def listed_answers(domain: Domain) -> tuple[str, ...] | None:
     """The answers of a domain as texts, if they can be listed."""
-    if isinstance(domain, Categories) or (isinstance(domain, Integers) and domain.size <= MOST_LISTED):
+    if domain.choices is not None or (domain.whole is not None and domain.whole.size <= MOST_LISTED):
         return tuple(map(str, domain.labels()))
     return None
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sottovoce.core.errors import SpecError
+from sottovoce.core.declared import from_kinds
 from sottovoce.core.late import load
-from sottovoce.core.specs import take
 from sottovoce.core.statistic.base import Limits, Statistic
 
 # One line for each statistic; its module is loaded when a mechanism needs it.
@@ -27,11 +26,11 @@ STATISTICS = {
 __all__ = ["STATISTICS", "Limits", "Statistic", "statistic_from_spec"]
 
 
-def statistic_from_spec(spec: object) -> Statistic:
-    """The statistic a specification describes."""
+def statistic_from_spec(spec: object, *, device: bool = False) -> Statistic:
+    """The statistic a specification describes; a device also takes kinds that it does not know."""
     kind = spec.get("kind") if isinstance(spec, Mapping) else None
-    if not isinstance(kind, str) or kind not in STATISTICS:
-        raise SpecError(f"A statistic of a specification must have a kind among {', '.join(STATISTICS)}.")
-    take(spec, f"the statistic {kind}", ("kind",))
-    found: Statistic = load(STATISTICS[kind])()
-    return found
+    if device and kind is not None and (not isinstance(kind, str) or kind not in STATISTICS):
+        unknown: Statistic = load("core.unknown:UnknownStatistic").of(spec)
+        return unknown
+    statistic: Statistic = from_kinds(STATISTICS, spec, "A statistic of a specification must have a kind")
+    return statistic

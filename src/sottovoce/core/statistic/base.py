@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
-from sottovoce.core.specs import Spec
+from sottovoce.core.declared import Declared
 
 
 class Limits(NamedTuple):
@@ -30,10 +30,10 @@ class Limits(NamedTuple):
     pairs: int | None = None
 
 
-class Statistic(ABC):
+class Statistic(Declared, ABC):
     """How one report becomes integers. `add` is the definition; kernels are proven equal to it."""
 
-    kind: ClassVar[str]
+    known: ClassVar[bool] = True  # whether this package can count it
     kernel: ClassVar[str]  # the function of the analysis side that gives the kernel of a channel
     __slots__ = ()
 
@@ -56,7 +56,3 @@ class Statistic(ABC):
     def impossible(self, channel: Channel, cells: Any) -> bool:
         """Whether no reports give these integers, a sequence or an array, although they keep the limits."""
         return False
-
-    def spec(self) -> Spec:
-        """The statistic in plain data."""
-        return {"kind": self.kind}

@@ -19,9 +19,9 @@ from sottovoce.core.question import Attributes, Question
 from sottovoce.core.statistic.each import CountEach, starts, statistic_of
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Offer
-from sottovoce.estimate.shares.base import Curve
+from sottovoce.estimate.reading import Curve
+from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 

@@ -11,6 +11,7 @@ from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Own
 from sottovoce.estimate.distribution.iterate import accelerated, iterate
 from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.information import free_maximum
 from sottovoce.estimate.shares.maximise import MAX_ITERATIONS, TOLERANCE, maximise
 
@@ -50,12 +51,12 @@ class EmDecoder(Decoder):
         find = maximise if evidence.early_stop is None else accelerated
         return Decoded(*find(mixture, tolerance=tolerance, max_iterations=most))
 
-    def own(self, evidence: Evidence, target: str) -> Own:
+    def own(self, evidence: Evidence, target: Target) -> Own:
         mixture = evidence.likelihood()
         tolerance = TOLERANCE if self.tolerance is None else self.tolerance
         start, _ = maximise(mixture, tolerance=tolerance, max_iterations=self.max_iterations)
         shares, covariance = free_maximum(mixture, start)
-        if target == "population":
+        if target == Target.POPULATION:
             return Own(shares, covariance)
         sampling = np.diag(shares) - np.outer(shares, shares)
         return Own(shares, covariance - sampling / mixture.n)

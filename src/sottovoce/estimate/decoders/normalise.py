@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sottovoce.estimate.decoder import Decoded, Decoder, Own
 from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.request import Target
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +20,7 @@ def normalise(values: Floats) -> Floats:
     return np.asarray(values + (1 - values.sum()) / len(values))
 
 
-def summing_to_one(evidence: Evidence, target: str) -> Own:
+def summing_to_one(evidence: Evidence, target: Target) -> Own:
     """Values that were moved by one constant to sum one: linear in the unbiased ones, so their covariance is known."""
     covariance = evidence.covariance(target)
     moved = covariance - covariance.mean(axis=0)
@@ -38,5 +39,5 @@ class NormaliseDecoder(Decoder):
     def solve(self, evidence: Evidence) -> Decoded:
         return Decoded(normalise(evidence.values()))
 
-    def own(self, evidence: Evidence, target: str) -> Own:
+    def own(self, evidence: Evidence, target: Target) -> Own:
         return summing_to_one(evidence, target)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.estimate.decoder import Decoded, Decoder, Own
 from sottovoce.estimate.decoders.normalise import summing_to_one
 from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.request import Target
 
 Floats = NDArray[np.float64]
 
@@ -39,5 +40,5 @@ class SimplexDecoder(Decoder):
     def solve(self, evidence: Evidence) -> Decoded:
         return Decoded(simplex(evidence.values()))
 
-    def own(self, evidence: Evidence, target: str) -> Own:
+    def own(self, evidence: Evidence, target: Target) -> Own:
         return summing_to_one(evidence, target)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +12,17 @@ from scipy.special import ndtr
 from sottovoce.core.domain import Categories, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
-from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, rising
 from sottovoce.estimate.distribution.compatible import region
 from sottovoce.estimate.distribution.reach import reach
 from sottovoce.estimate.distribution.share_sums import COMPATIBLE, GUARDED, ShareSums
-from sottovoce.estimate.estimate import Estimate, PoorIntervalWarning, check_level, check_target
 from sottovoce.estimate.evidence import Bounds, Floats
+from sottovoce.estimate.request import IntervalRequest
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sottovoce.estimate.distribution.base import DistributionEvidence
 
 MOST_SEED = 1 << 256
 POINTWISE = 0.95  # the level at which the normal law of a single height is judged
@@ -65,52 +65,33 @@ class Band:
         return pd.DataFrame(columns)
 
 
-def band(estimate: Estimate, level: float, target: str, seed: int, method: str | None) -> Band:
-    """The band of the unbiased cumulative shares: as many standard errors as their largest deviation stays within.
+def band(source: DistributionEvidence, shares: Floats, request: IntervalRequest, seed: int) -> tuple[Band, str | None]:
+    """The band of cumulative shares, and why it may miss more often than it promises, or None.
 
+    The band is that of the unbiased cumulative shares: as many standard errors as their largest deviation stays within.
     The deviations are nearly normal with a covariance that a likely distribution tells, so their largest one is
     simulated. Method "guarded", the default where some deviations are far from normal, replaces the limits of these by
     those of betting intervals of the same level. Method "compatible": the least and the largest cumulative share of
     every distribution that is compatible with the reports (`estimate.distribution.compatible`).
     """
-    check_level(level)
-    check_target(target)
     check_integer("seed", "band", seed, 0, MOST_SEED)
-    source = estimate._distribution
     if source.circular:
         raise ParameterError("Values on a circle have no order: ask for the share of an arc, or for the circular mean.")
-    if method not in (None, *source.curve_methods):
-        raise reject("method", "band", f"one of {', '.join(source.curve_methods)}", method)
-    found, doubt = _band_and_doubt(estimate, level, target, seed, method)
-    if doubt is not None:
-        warnings.warn(doubt, PoorIntervalWarning, stacklevel=4)
-    return found
-
-
-def quiet_band(
-    estimate: Estimate, level: float, target: str = "population", seed: int = 0, method: str | None = None
-) -> Band:
-    """The band without a warning, for pages that state the doubts of all estimates themselves."""
-    return _band_and_doubt(estimate, level, target, seed, method)[0]
-
-
-def _band_and_doubt(
-    estimate: Estimate, level: float, target: str, seed: int, method: str | None
-) -> tuple[Band, str | None]:
-    source = estimate._distribution
-    if method == COMPATIBLE:
-        low, high = region(source, level, target, seed).curve(len(source.buckets))
+    if request.method not in (None, *source.curve_methods):
+        raise reject("method", "band", f"one of {', '.join(source.curve_methods)}", request.method)
+    if request.method == COMPATIBLE:
+        low, high = region(source, request.level, request.target, seed).curve(len(source.buckets))
         half, doubt = (high - low) / 2, source.few()
     else:
-        low, high, half, doubt = _linear(source, level, target, seed, method)
-    shown = np.cumsum(estimate.values)[:-1]
+        low, high, half, doubt = _linear(source, request.level, request.target, seed, request.method)
+    heights = np.cumsum(shares)[:-1]
     values, low, high, half = (
         np.concatenate([[0.0], part, [last]])
-        for part, last in ((shown, 1.0), (low, 1.0), (np.maximum(high, low), 1.0), (half, 0.0))
+        for part, last in ((heights, 1.0), (low, 1.0), (np.maximum(high, low), 1.0), (half, 0.0))
     )
     if source.buckets.step is None:
         high = np.append(high[1:] if source.rises else np.maximum(high[1:], high[:-1]), 1.0)
-    return Band(source.edges, values, low, high, half, level, source.buckets), doubt
+    return Band(source.edges, values, low, high, half, request.level, source.buckets), doubt
 
 
 def _linear(
@@ -136,12 +117,12 @@ def _linear(
     return low, high, half, doubt
 
 
-def sample(estimate: Estimate, count: int, seed: int | None) -> NDArray[Any]:
-    """Values drawn from the estimated shares, evenly inside a bucket."""
+def sample(buckets: Buckets, values: Floats, count: int, seed: int | None) -> NDArray[Any]:
+    """Values drawn from estimated shares, evenly inside a bucket."""
+    check_integer("count", "sample", count, 0, 1 << 32)
     if seed is not None:
         check_integer("seed", "sample", seed, 0, MOST_SEED)
-    buckets = estimate._distribution.buckets
-    shares, rng = np.diff(rising(estimate.values)), np.random.default_rng(seed)
+    shares, rng = np.diff(rising(values)), np.random.default_rng(seed)
     chosen = rng.choice(len(shares), size=count, p=shares / shares.sum())
     places = buckets.edges[chosen] + rng.random(count) * buckets.widths[chosen]
     if buckets.step is None:

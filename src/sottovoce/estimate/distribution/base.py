@@ -13,15 +13,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.core.question import Question
-from sottovoce.estimate.distribution.answers import answer
+from sottovoce.core.question import Quantile, Question
+from sottovoce.estimate.distribution.answers import SpreadAnswer, answer, read
+from sottovoce.estimate.distribution.band import Band, band, sample
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import CHECKED, GUARDED, ShareSums, kept_inside
 from sottovoce.estimate.evidence import (
@@ -37,6 +38,7 @@ from sottovoce.estimate.evidence import (
     most_excess,
 )
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments, excess
+from sottovoce.estimate.request import IntervalRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,6 +133,22 @@ class DistributionEvidence(Evidence):
 
     def answer(self, question: Question) -> Evidence:
         return answer(self, question) or super().answer(question)
+
+    def interquartile_range(self) -> Evidence:
+        """The distance of the quartiles."""
+        return SpreadAnswer(self.answer(Quantile(self.buckets.domain, ("0.25", "0.75"))))  # type: ignore[arg-type]
+
+    def read(self, evidence: Evidence, shares: Floats) -> Floats:
+        """What shares of the buckets, such as those of a decoder, answer to the question of some evidence."""
+        return read(evidence, self, shares)
+
+    def band(self, shares: Floats, request: IntervalRequest, seed: int = 0) -> tuple[Band, str | None]:
+        """A band of the cumulative distribution around shares, and a doubt about it."""
+        return band(self, shares, request, seed)
+
+    def sample(self, shares: Floats, count: int, seed: int | None) -> NDArray[Any]:
+        """Values drawn from shares."""
+        return sample(self.buckets, shares, count, seed)
 
     def read_as_numbers(self, question: Question) -> Evidence | None:
         """The mean or variance of reports that are read as numbers, where that needs no buckets."""

@@ -28,8 +28,8 @@ from sottovoce.estimate.distribution.readings.projected import is_projection
 from sottovoce.estimate.distribution.readings.transition import LevelsTransition, transition_of
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
-from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 

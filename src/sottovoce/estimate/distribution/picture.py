@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,14 +10,17 @@ import numpy as np
 from sottovoce.core.domain import Categories
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
-from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.estimate.plot import BAR, MARK, MOST_LABEL
+from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.show.plot import BAR, MARK, MOST_LABEL
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
 
 
-def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: str, axes: Any) -> Any:
+def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any) -> Any:
     """The cumulative distribution in a band that holds all of it; of a circle the density, bucket by bucket."""
-    source, estimate = estimate._distribution, estimate.curve()
+    source, about, estimate = estimate._distribution, estimate.chosen(request).words(), estimate.curve()
     if axes is None:
         _, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
     through = printable(", ".join(dict.fromkeys(one.mechanism.name for one in estimate.sources)))
@@ -28,14 +31,15 @@ def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: s
         widths = source.buckets.widths
         axes.stairs(estimate.values / widths, source.edges, color=MARK)
         axes.vlines(source.buckets.centres, *(end / widths for end in bounds), color=BAR, linewidth=1)
-        title += f"\n{100 * level:g} % {about}"
+        title += f"\n{about}"
         axes.set_ylabel("density")
     else:
-        found = estimate.band(level, target=target)
+        found = estimate.band(request.level, target=request.target)
         upper = found.high if source.buckets.step is None else np.append(found.high[1:], 1.0)
         axes.fill_between(found.points, found.low, upper, step="post", color=BAR, alpha=0.4, linewidth=0)
         axes.plot(found.points, np.clip(found.values, 0, 1), color=MARK)
-        title += f"\n{100 * level:g} % band of the whole curve" + ", for these participants" * (target == "sample")
+        title += f"\n{100 * request.level:g} % band of the whole curve"
+        title += ", for these participants" * (request.target is Target.SAMPLE)
         axes.set_ylabel("share up to a value")
     if isinstance(source.buckets.domain, Categories):
         labels = [printable(label, MOST_LABEL) for label in source.buckets.domain.labels()]

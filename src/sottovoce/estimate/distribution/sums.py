@@ -13,7 +13,7 @@ from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Counted, Floats, Ints
 from sottovoce.estimate.mean.scores import ScoreMoments
-from sottovoce.estimate.shares.sums import bin_variance, bins
+from sottovoce.estimate.shares.sums import bins
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class SumsDistribution(DistributionEvidence):
 
 def share_covariance(channel: Histogram, shares: Floats, target: str) -> Floats:
     """n times the covariance of the unbiased shares, where these are the true ones."""
-    noise = np.diag(bin_variance(bins(channel), shares, "sample"))
+    noise = np.diag(bins(channel).at(shares, "sample"))
     centred = noise - noise.mean(axis=0) - noise.mean(axis=1)[:, None] + noise.mean()
     if target == "sample":
         return np.asarray(centred)

@@ -16,12 +16,13 @@ from sottovoce.core.language.display import card, printable
 from sottovoce.core.language.plural import plural
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.simulation import COLUMN, in_words
-from sottovoce.estimate.estimate import EstimateSource, check_level, check_target
+from sottovoce.estimate.estimate import EstimateSource
 from sottovoce.estimate.evidence import Bounds, deviate
 from sottovoce.estimate.group.equal_means import PairTests, equality_statistic
 from sottovoce.estimate.group.law import Blocks, Totals
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE, Ratios
-from sottovoce.estimate.tables import intervals_sentence, latex, markdown, methods_sentence, printed
+from sottovoce.estimate.request import IntervalRequest, Target, check_level, check_target
+from sottovoce.estimate.show.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,11 +121,11 @@ class Difference:
 
     def plot(self, level: float = 0.95, *, method: str = "fieller", axes: Any = None) -> Any:
         """The difference with its interval on Matplotlib axes, beside the line of no difference."""
-        return late.load("estimate.plot:plot_difference")(self, level, method, axes)
+        return late.load("estimate.show.plot:plot_difference")(self, level, method, axes)
 
     def methods_sentence(self, level: float = 0.95, *, method: str = "fieller") -> str:
         """How this number was made, for a paper."""
-        about = [intervals_sentence(level, method, self.target), "The p-value is two-sided."]
+        about = [intervals_sentence(IntervalRequest(level, method, Target(self.target))), "The p-value is two-sided."]
         n = sum(source.n for source in self.sources)
         return methods_sentence("difference between the means of two groups", n, self.sources, about, self.simulated)
 
@@ -143,7 +144,7 @@ class Difference:
     def _repr_html_(self) -> str:
         title = f"Difference: {printable(self.group)} less {printable(self.other)}"
         table = printed(self.to_frame())
-        notes = [intervals_sentence(0.95, "fieller", self.target)]
+        notes = [intervals_sentence(IntervalRequest(0.95, "fieller", Target(self.target)))]
         return card(title, table=(table.header, table.rows), notes=notes, simulated=self.simulated)
 
 
@@ -226,7 +227,7 @@ class Pairs:
 
     def plot(self, *, axes: Any = None) -> Any:
         """All differences with their intervals on Matplotlib axes, beside the line of no difference."""
-        return late.load("estimate.plot:plot_pairs")(self, axes)
+        return late.load("estimate.show.plot:plot_pairs")(self, axes)
 
     def methods_sentence(self) -> str:
         """How these numbers were made, for a paper."""
@@ -234,7 +235,7 @@ class Pairs:
         return methods_sentence(what, n, self.sources, self._about(), self.simulated)
 
     def _about(self) -> list[str]:
-        about = [intervals_sentence(self.level, "fieller", self.target, "Bonferroni")]
+        about = [intervals_sentence(IntervalRequest(self.level, "fieller", Target(self.target), simultaneous=True))]
         about.append(f"Adjusted p-values hold all at once ({self.correction.capitalize()}).")
         if self.not_estimable:
             count = plural(len(self.not_estimable), "group", ",")

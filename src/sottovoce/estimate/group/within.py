@@ -13,12 +13,13 @@ from sottovoce.core.channel.facets import Rounded, need
 from sottovoce.core.domain import Select
 from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterError
 from sottovoce.estimate.axes import Axes, Axis
-from sottovoce.estimate.estimate import TARGETS, Estimate
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Offer, deviate
 from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, power_sums
 from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import keyed_channel, square_line, tells_squares
-from sottovoce.estimate.group.views import GroupEvidence
+from sottovoce.estimate.group.views import GroupEvidence, PartOfGroups
+from sottovoce.estimate.request import TARGETS
 
 if TYPE_CHECKING:
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
@@ -28,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupVariancesEvidence(GroupEvidence):
+class GroupVariancesEvidence(PartOfGroups):
     """The variance of the values within each group, for the population.
 
     It may be negative by noise. Rounding to a grid makes it uncertain by up to `bias`, for any number of reports.
@@ -46,18 +47,6 @@ class GroupVariancesEvidence(GroupEvidence):
     @property
     def limits(self) -> tuple[float, float]:
         return self.ends
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.whole.n
-
-    @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.whole.labels
-
-    @property
-    def by_group(self) -> GroupMeansEvidence | None:
-        return self.whole
 
     @property
     def offers(self) -> frozenset[Offer]:
@@ -205,7 +194,7 @@ def group_frequencies(estimate: Any) -> Estimate:
     groups, categories = (fields[name].labels() for name in domain.names)
     d, k = len(groups), len(categories)
     joint = estimate.evidence.values()
-    ratios = {}
+    ratios: dict[str, Ratios] = {}
     for target in TARGETS:
         spread = estimate.covariance(target=target).reshape(d, k, d, k)
         own = np.array([spread[g, :, g, :] for g in range(d)])

@@ -10,30 +10,31 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core import late
-from sottovoce.core.errors import NoCovarianceError, ParameterError
+from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterError, TooLargeError
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Evidence, Ints, Offer, OutputTally
+from sottovoce.estimate.evidence import (
+    MOST_EXCESS,
+    Bounds,
+    Counted,
+    Evidence,
+    Ints,
+    Offer,
+    OutputTally,
+    deviate,
+)
+from sottovoce.estimate.reading import Curve
+from sottovoce.estimate.shares.laws import PAIRWISE, output_law
+from sottovoce.estimate.shares.likelihood import mixture
+from sottovoce.estimate.shares.mixture import Mixture
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
-    from sottovoce.estimate.shares.mixture import Mixture
 
 Floats = NDArray[np.float64]
 MAX_LAW = 1024  # codes whose law is written down as a table
-
-
-class Curve(NamedTuple):
-    """The variance of an estimated share as a parabola of the true one: free + linear f + square f**2."""
-
-    free: Any  # a float, or one for each value
-    linear: Any = 0.0
-    square: Any = 0.0
-
-    def at(self, shares: Floats) -> Floats:
-        """The variances at these shares."""
-        return np.asarray(self.free + shares * (self.linear + shares * self.square))
+MAX_COVARIANCE = 4096  # codes
 
 
 class SupportCounts(NamedTuple):
@@ -56,26 +57,27 @@ class SharesEvidence(Evidence):
     default: ClassVar[str] = "exact"
     default_inside: ClassVar[str | None] = "bounded"
     noun: ClassVar[str] = "share"
+    origin: ClassVar[str]  # what shares without all kinds of intervals come from
     picks: ClassVar[bool] = True  # whether shares can be read for a list of candidates
     counted: Counted | None
     supports: SupportCounts | None = None  # where shares are counts of supports with the same two rates for all codes
     __slots__ = ()
 
-    @abstractmethod
     def exact(self, level: float, target: str) -> Bounds:
         """Intervals whose coverage is at least the level for every n."""
+        raise NoIntervalError(f"Shares of {self.origin} have no exact interval; use method='normal'.")
 
-    @abstractmethod
     def wilson(self, level: float) -> Bounds:
         """Score intervals for the population."""
+        raise NoIntervalError(f"Shares of {self.origin} have no Wilson interval; use method='normal'.")
 
     @abstractmethod
     def excess(self, method: str, level: float) -> Floats:
         """How many times as often as promised the Wilson or normal interval of each code may miss."""
 
-    @abstractmethod
     def moved(self) -> tuple[Self, Self]:
         """The same evidence with estimates below 0 raised to 0, and with those above 1 lowered to 1."""
+        raise NoIntervalError(f"Shares of {self.origin} are moved with their intervals.")
 
     @abstractmethod
     def reach_of(self, weights: Floats) -> float:
@@ -141,8 +143,7 @@ class SharesEvidence(Evidence):
     def output_tallies(self) -> list[OutputTally]:
         if self.counted is None:
             return Evidence.output_tallies(self)
-        law: Floats = late.load("estimate.shares.matrix:output_law")(self.counted.mechanism.channel)
-        return [OutputTally(law, self.counted.cells)]
+        return [OutputTally(output_law(self.counted.mechanism.channel), self.counted.cells)]
 
     def with_reports(self, reports: Any) -> Self:
         """The same shares, with the reports themselves: their likelihood may need them."""
@@ -162,8 +163,21 @@ class SharesEvidence(Evidence):
         if self.counted is None:
             raise NoCovarianceError("The covariance of shares needs the tally that they were read from.")
         own = self.counted
-        found: Floats = late.load("estimate.shares.moments:second_moments")(own.mechanism, own.n, own.cells)
-        return found if own.codes is None else found[np.ix_(own.codes, own.codes)]
+        codes = np.arange(own.mechanism.channel.inputs) if own.codes is None else own.codes
+        if len(codes) > MAX_COVARIANCE:
+            raise TooLargeError(
+                f"The covariance of {len(codes)} shares is too large; it is given up to {MAX_COVARIANCE}."
+            )
+        return self._second_moments(own, codes)
+
+    def _second_moments(self, own: Counted, codes: Ints) -> Floats:
+        """The mean products of scores from a tally that says how often each report was sent."""
+        scores = self.cell_scores(own.mechanism, codes)
+        return np.asarray((scores * (own.cells / own.n)) @ scores.T)
+
+    def cell_scores(self, mechanism: Mechanism, codes: Ints) -> Floats:
+        """The score of each cell of a tally, for each of the codes that the evidence is about."""
+        raise NoCovarianceError(PAIRWISE)
 
     def covariance(self, target: str) -> Floats:
         shares, moments = self.values(), self.second_moments()
@@ -175,8 +189,7 @@ class SharesEvidence(Evidence):
     def likelihood(self) -> Mixture:
         if self.counted is None:
             return Evidence.likelihood(self)
-        found: Mixture = late.load("estimate.shares.likelihood:mixture")(self.counted)
-        return found
+        return mixture(self.counted)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -223,6 +236,17 @@ class SharesEvidence(Evidence):
             f" {self._cause(level)}, and it may miss {excess.max():,.1f} times as often as promised."
             f"{self._better}"
         )
+
+
+def score_bounds(values: Floats, curve: Curve, level: float) -> Bounds:
+    """(value - f)**2 = z**2 variance(f), solved for the share f: the variance is a parabola.
+
+    Beyond all shares by many standard errors no share has a score this small: the nearest one is left.
+    """
+    free, linear, square = (deviate(level) ** 2 * np.asarray(term) for term in curve)
+    a, b, c = 1 - square, values + linear / 2, values**2 - free
+    half = np.sqrt(np.maximum(b**2 - a * c, 0))
+    return Bounds((b - half) / a, (b + half) / a)
 
 
 def moved_inside(evidence: SharesEvidence, bounds: Bounds) -> Bounds:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Public, Rates, Subset
-from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.channel import Channel, Subset
+from sottovoce.core.channel.compose.public import behind_maps
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
@@ -14,9 +14,9 @@ from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.candidates import CandidateCodes
 from sottovoce.estimate.evidence import Counted
 from sottovoce.estimate.on_demand import TallyOnDemand
-from sottovoce.estimate.shares.likelihood import innermost, mapped_codes
-from sottovoce.estimate.shares.pool import function_supports
-from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.estimate.shares import supports
+from sottovoce.estimate.shares.likelihood import mapped_codes
+from sottovoce.estimate.shares.supports import SupportsEvidence, two_rates
 from sottovoce.fast.batch import Reports, checked
 from sottovoce.fast.threads import run
 from sottovoce.tally.tally import Tally
@@ -27,39 +27,33 @@ NOTHING = np.empty(0, np.int64)
 
 
 def about_codes(mechanism: Mechanism, tally: Tally | TallyOnDemand, wanted: CandidateCodes) -> SupportsEvidence | None:
-    """The evidence about some codes, where two support rates let them be counted without the others; else None."""
-    rates = rates_of(mechanism.channel)
-    if not isinstance(rates, Rates):
-        return None
+    """The evidence about some codes with two support rates, where they are counted without the others; else None."""
     if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
-        cells = tally.cells
-        counts = function_supports(mechanism, cells, wanted.codes)
-    elif isinstance(tally, TallyOnDemand) and _hashed_by_report(mechanism):
-        cells = NOTHING
-        safe = checked(mechanism, tally.reports.payload, tally.reports.public)
-        counts = support_counts(mechanism.channel, safe, wanted.codes)
-    else:
+        return supports.from_cells(Counted(mechanism, tally.n, tally.cells, None, *wanted))
+    if not isinstance(tally, TallyOnDemand) or not _hashed_by_report(mechanism):
         return None
-    counted = Counted(mechanism, tally.n, cells, None, *wanted)
-    return SupportsEvidence(counts, tally.n, float(rates.own), float(rates.other), counted)
+    safe = checked(mechanism, tally.reports.payload, tally.reports.public)
+    counts = support_counts(mechanism.channel, safe, wanted.codes)
+    return SupportsEvidence(
+        counts, tally.n, *two_rates(mechanism.channel), Counted(mechanism, tally.n, NOTHING, None, *wanted)
+    )
 
 
 def _hashed_by_report(mechanism: Mechanism) -> bool:
-    """Whether a tally computes one hash for each report and code."""
-    channel = mechanism.channel
-    inner = innermost(channel)
-    simple = isinstance(inner, Subset) and inner.w == 1
-    return isinstance(mechanism.statistic, CountSupports) and channel.publics > 0 and simple
+    """Whether a tally computes one hash for each report and code, and a report is a value of its hash."""
+    inner = behind_maps(mechanism.channel)
+    hashed = isinstance(mechanism.statistic, CountSupports) and mechanism.channel.publics > 0
+    return hashed and isinstance(inner, Subset) and inner.w == 1
 
 
 def support_counts(channel: Channel, reports: Reports, codes: Ints) -> Ints:
     """How many reports support each of some codes."""
     public, payload = reports.public, reports.payload
-    if public is None or not isinstance(channel, Public):
+    if public is None:
         raise TypeError("Only hashed reports are counted one by one.")
 
     def work(start: int, stop: int) -> Ints:
-        words, found = public[start:stop], payload[start:stop]
-        return np.array([np.count_nonzero(found == mapped_codes(channel, words, int(code))) for code in codes])
+        words, sent = public[start:stop], payload[start:stop]
+        return np.array([np.count_nonzero(sent == mapped_codes(channel, words, int(code))) for code in codes])
 
     return np.asarray(np.sum(run(work, len(reports), ROWS, None), axis=0, dtype=np.int64))

@@ -14,7 +14,8 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.evidence import Bounds, Counted, Evidence, Offer, OutputTally, deviate, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
-from sottovoce.estimate.shares.base import Curve, SharesEvidence
+from sottovoce.estimate.reading import Curve
+from sottovoce.estimate.shares.base import SharesEvidence, score_bounds
 from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
 from sottovoce.estimate.shares.intervals.misses import SHARES
 from sottovoce.estimate.shares.mixture import Mixture, Product
@@ -34,6 +35,7 @@ class CombinedSharesEvidence(SharesEvidence):
     """
 
     default: ClassVar[str] = "wilson"
+    origin: ClassVar[str] = "several tallies"
     parts: tuple[SharesEvidence, ...]
     weights: Floats
     law: SumLaw | None = None
@@ -137,12 +139,7 @@ class CombinedSharesEvidence(SharesEvidence):
         return self._score(self.values(), level, "population")
 
     def _score(self, values: Floats, level: float, target: str) -> Bounds:
-        """(value - f)**2 = z**2 variance(f), solved for the share f: the variance is a parabola."""
-        z = deviate(level)
-        free, linear, square = (z**2 * np.asarray(term) for term in self.curve(target))
-        a, b, c = 1 - square, values + linear / 2, values**2 - free
-        half = np.sqrt(np.maximum(b**2 - a * c, 0))
-        return Bounds((b - half) / a, (b + half) / a)
+        return score_bounds(values, self.curve(target), level)
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
         """Intervals in [0, 1] that contain the estimate, moved into [0, 1]; never empty."""
@@ -156,9 +153,6 @@ class CombinedSharesEvidence(SharesEvidence):
             move = nearest - self.values()
             low, high = low + np.minimum(move, 0), high + np.maximum(move, 0)
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
-
-    def moved(self) -> tuple[CombinedSharesEvidence, CombinedSharesEvidence]:
-        raise NoIntervalError("Shares of several tallies are moved by `inside`.")
 
     def excess(self, method: str, level: float) -> Floats:
         """From the law of the weighted sum if it is known; else that of the worst part that matters."""

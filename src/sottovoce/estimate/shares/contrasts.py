@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, deviate
-from sottovoce.estimate.shares.base import Curve
-from sottovoce.estimate.shares.combine import SharesOfTally
+from sottovoce.core.channel import Channel, HadamardSets
+from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
+from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.shares.intervals.binomials import Ints
 from sottovoce.estimate.shares.intervals.misses import normal_score_excess, score_excess
 from sottovoce.estimate.shares.intervals.score_sums import drift_limits, held_limits
+from sottovoce.estimate.shares.laws import cell_supports
+from sottovoce.estimate.shares.read import ReadSharesEvidence
+from sottovoce.estimate.shares.walsh import hadamard_counts
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class ContrastsEvidence(SharesOfTally):
+def sign_reading(slope: float, hits: NDArray[Any]) -> CodeReading:
+    """The score is +1, 0 or -1, over `slope`, so that its second moment is the rate of hits.
+
+    Its mean given the code is `slope` for holders, and 0 for all others.
+    """
+    return CodeReading(0.0, slope, hits, hits - slope**2, -1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class ContrastsEvidence(ReadSharesEvidence):
     """Of n reports, hits[v] fall into the group of v and plus[v] of these support v (`core.channel.Contrast`)."""
 
     plus: Ints
@@ -38,24 +53,23 @@ class ContrastsEvidence(SharesOfTally):
         """The outputs of a group outside the set of a code are as many as its set, and as likely as those elsewhere."""
         return 2 * (self.hit_own - self.plus_own)
 
+    @cached_property
+    def reading(self) -> CodeReading:
+        """The hit rate is taken from the reports: it is a nuisance that the share hardly changes."""
+        return sign_reading(self.slope, np.clip(self.hits / self.n, self.hit_other, self.hit_own))
+
+    @property
+    def means(self) -> Floats:
+        return np.asarray(self._totals() / self.n)
+
     def _totals(self) -> Ints:
         return np.asarray(2 * self.plus - self.hits)
 
-    def values(self) -> Floats:
-        return np.asarray(self._totals() / (self.n * self.slope))
-
-    def curve(self, target: str) -> Curve:
-        """The hit rate is taken from the reports: it is a nuisance that the share hardly changes."""
-        free = np.clip(self.hits / self.n, self.hit_other, self.hit_own) / (self.n * self.slope**2)
-        return Curve(free, square=-1 / self.n) if target == "population" else Curve(free, linear=-1 / self.n)
-
     def variances(self, target: str) -> Floats:
-        # The score is +1, 0 or -1, so its second moment is the hit rate; its mean given the code is `slope` for
-        # holders and 0 for all others. A group is hit at least as often as by the holders of the code and by chance.
+        """A group is hit at least as often as by the holders of the code and by chance."""
         shares = np.clip(self.values(), 0, 1)
-        rates = np.clip(self.hits / self.n, self.hit_other + shares * (self.hit_own - self.hit_other), self.hit_own)
-        each = rates - self.slope**2 * (shares**2 if target == "population" else shares)
-        return np.asarray(each / self.n / self.slope**2)
+        least = self.hit_other + shares * (self.hit_own - self.hit_other)
+        return sign_reading(self.slope, np.clip(self.hits / self.n, least, self.hit_own)).at(shares, target) / self.n
 
     def exact(self, level: float, target: str) -> Bounds:
         """The joint law of scores and hits, inverted (`estimate.score_sums`)."""
@@ -77,16 +91,13 @@ class ContrastsEvidence(SharesOfTally):
         half = z * np.sqrt(np.maximum(hits * (self.n + z**2) - total**2 / self.n, 0)) / (self.n + z**2)
         return Bounds((centre - half) / self.slope, (centre + half) / self.slope)
 
-    def contributions(self) -> Contributions:
-        """A report scores +1, 0 or -1."""
-        end = np.full(self.plus.shape, 1 / self.slope)
-        return Contributions(-end, end, np.full(self.plus.shape, self.n))
-
-    def reach_of(self, weights: Floats) -> float:
-        return float(2 * np.abs(weights).sum() / self.slope)
-
     def restricted(self, codes: Ints, labels: Sequence[object]) -> ContrastsEvidence:
         return replace(self, plus=self.plus[codes], hits=self.hits[codes], counted=self._among(codes, labels))
+
+    def cell_scores(self, mechanism: Mechanism, codes: Ints) -> Floats:
+        groups = codes[:, None] % sets_of(mechanism.channel).groups
+        group_of = np.arange(mechanism.cells)[None, :] // sets_of(mechanism.channel).order
+        return np.asarray((2 * cell_supports(mechanism, codes) - (groups == group_of)) / self.slope)
 
     def null_errors(self) -> Floats:
         """Other codes of the group contribute through the observed hits."""
@@ -106,3 +117,27 @@ class ContrastsEvidence(SharesOfTally):
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.asarray(self.hits < 2 * POOR_BELOW)
+
+
+def sets_of(channel: Channel) -> HadamardSets:
+    """The sets of Hadamard response in several groups."""
+    sets: HadamardSets = channel.sets  # type: ignore[attr-defined]
+    return sets
+
+
+def from_cells(counted: Counted) -> ContrastsEvidence:
+    """The evidence of a tally of outputs."""
+    channel = counted.mechanism.channel
+    rates: Any = rates_of(channel)
+    plus, hits = hadamard_counts(sets_of(channel), counted.cells)
+    return ContrastsEvidence(plus, hits, counted.n, float(rates.hit_own), float(rates.plus_own), counted)
+
+
+def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+    """The exact variance of each share, for these true shares: a group is hit by those who hold one of its codes."""
+    sets = sets_of(mechanism.channel)
+    rates: Any = rates_of(mechanism.channel)
+    group = np.arange(sets.codes) % sets.groups
+    mass = np.bincount(group, truth, sets.groups)[group]
+    hits = float(rates.hit_other) + mass * float(rates.hit_own - rates.hit_other)
+    return sign_reading(float(rates.slope), hits).at(truth, target) / n

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Block, NumberedMap, Public
+from sottovoce.core.channel import NumberedMap
+from sottovoce.core.channel.compose.public import numbered_functions
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.estimate.shares.walsh import walsh
@@ -53,22 +54,22 @@ class RowCounts:
     exclusive: bool = False
 
     # --- the law of a column ------------------------------------------------------------------------
-    @property
+    @cached_property
     def slope(self) -> float:
         """How much likelier a position is where the value sets it."""
         return self.own - self.other
 
-    @property
+    @cached_property
     def norm(self) -> float:
         """The squared length of a value's column in one row."""
         return 1.0 if self.signed else self.blocks * (1 - 1 / self.length)
 
-    @property
+    @cached_property
     def collisions(self) -> float:
         """The mean square of what a report of another value reads, where functions collide like random ones."""
         return 1 / self.length if self.signed else 1 / (self.blocks * (self.length - 1))
 
-    @property
+    @cached_property
     def rank(self) -> int:
         """How many columns can be independent."""
         return len(self.counts) * self.blocks * (self.length - (not self.signed))
@@ -90,7 +91,7 @@ class RowCounts:
         # Linear in the count, so without bias: own (1 - own) at a rate of `own`, other (1 - other) at `other`.
         return np.asarray(self.own * self.other * totals + (1 - self.own - self.other) * self.counts)
 
-    @property
+    @cached_property
     def mean_noise(self) -> float:
         """What `mean_square` of the centred counts is on average where all shares are tiny."""
         if self.signed:
@@ -256,16 +257,13 @@ def _places(chosen: NumberedMap, numbers: bytes, codes: bytes, blocks: tuple[int
 
 def rows_of(mechanism: Mechanism, cells: Ints) -> RowCounts:
     """The rows of a tally whose reports are counted for each public function."""
-    channel = mechanism.channel
-    if not isinstance(channel, Public) or not isinstance(channel.map, NumberedMap):
-        raise TypeError(f"The reports of a {channel.kind} channel are not counted by public function.")
-    seeds = channel.map.seeds
-    table = cells.reshape(seeds, -1).astype(np.float64)
-    law = position_law(channel.inner)
+    chosen, inner = numbered_functions(mechanism.channel)
+    table = cells.reshape(chosen.seeds, -1).astype(np.float64)
+    law = position_law(inner)
     if isinstance(mechanism.statistic, CountCohorts):
         counts, totals = table[:, 1:], table[:, 0]
     else:
         counts, totals = table, table.sum(axis=1)
-        if isinstance(channel.inner, Block):
-            counts = (totals[:, None] + walsh(table)[:, 1 : channel.inner.inputs + 1]) / 2
-    return RowCounts(channel.map, np.arange(seeds), counts, totals, *law)
+        if not law[-1]:  # a report stands for a half of all positions, not for one
+            counts = (totals[:, None] + walsh(table)[:, 1 : inner.inputs + 1]) / 2
+    return RowCounts(chosen, np.arange(chosen.seeds), counts, totals, *law)

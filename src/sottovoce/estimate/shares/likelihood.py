@@ -26,19 +26,16 @@ from sottovoce.core.channel import (
     Histogram,
     PoolMap,
     Public,
-    Rates,
     Subset,
 )
+from sottovoce.core.channel.compose.public import behind_maps, numbered_functions, public_layers
 from sottovoce.core.channel.facets import Numbered, need
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.statistic.asked import CountAsked
-from sottovoce.core.statistic.cohorts import CountCohorts
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
-from sottovoce.core.statistic.sums import Sums
-from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import Counted
-from sottovoce.estimate.shares.matrix import output_law
+from sottovoce.estimate.shares.laws import output_law
 from sottovoce.estimate.shares.mixture import Bytes, Dense, Diagonal, Floats, Hadamard, Masks, Mixture, Pool
 from sottovoce.fast.batch import Reports
 from sottovoce.fast.kernels.compose.each import unpacked
@@ -63,16 +60,16 @@ class Levels(NamedTuple):
 def mixture(counted: Counted) -> Mixture:
     """The likelihood of shares given a tally, or reports if the tally does not determine it."""
     mechanism = counted.mechanism
-    if isinstance(mechanism.statistic, (CountSupports, CountAsked, CountCohorts, Sums)):
-        if counted.reports is None:
-            raise ParameterError(
-                f"Counts of kind {mechanism.statistic.kind} do not determine the likelihood of {mechanism.name}: decode"
-                " the reports themselves instead of their tally."
-            )
-        return _of_reports(mechanism.channel, counted.reports, None)
+    if isinstance(mechanism.statistic, CountOutputs):
+        return _of_outputs(mechanism.channel, counted.cells)
     if isinstance(mechanism.statistic, CountSeeds):
         return _of_seeds(mechanism, counted.cells)
-    return _of_outputs(mechanism.channel, counted.cells)
+    if counted.reports is None:
+        raise ParameterError(
+            f"Counts of kind {mechanism.statistic.kind} do not determine the likelihood of {mechanism.name}: decode"
+            " the reports themselves instead of their tally."
+        )
+    return of_reports(mechanism.channel, counted.reports)
 
 
 # --- counted outputs ---------------------------------------------------------------------------------
@@ -102,31 +99,48 @@ def _(channel: Block, cells: NDArray[np.int64]) -> Mixture:
 # --- reports that support codes ----------------------------------------------------------------------
 def _of_seeds(mechanism: Mechanism, cells: NDArray[np.int64]) -> Mixture:
     """Each pair of public map and payload stands for the reports that are counted there."""
-    channel, seen = mechanism.channel, np.flatnonzero(cells)
-    if isinstance(channel, Public) and isinstance(channel.map, PoolMap) and isinstance(channel.inner, Subset):
-        chosen = channel.map
-        if channel.inner.w == 1 and chosen.digits * chosen.g * len(cells) < len(seen) * chosen.k // 8:
-            return Pool(cells.astype(np.float64), chosen, 1.0, float(channel.inner.ratio()))
-    seeds, payload = np.divmod(seen, need(channel, Numbered).outputs)
+    seen, (chosen, inner) = np.flatnonzero(cells), numbered_functions(mechanism.channel)
+    if isinstance(chosen, PoolMap) and isinstance(inner, Subset) and _is_full(chosen, len(seen), len(cells)):
+        return Pool(cells.astype(np.float64), chosen, 1.0, float(inner.ratio()))
+    seeds, payload = np.divmod(seen, need(inner, Numbered).outputs)
     public = np.zeros((len(seen), 2), np.uint64)
     public[:, 0] = seeds.astype(np.uint64) << np.uint64(WORD - FINE)  # an id that chooses this map
-    return _of_reports(mechanism.channel, Reports(mechanism, payload, public), cells[seen].astype(np.float64))
+    return of_reports(mechanism.channel, Reports(mechanism, payload, public), cells[seen].astype(np.float64))
 
 
-def _of_reports(channel: Channel, reports: Reports, counts: Floats | None) -> Mixture:
+def _is_full(chosen: PoolMap, seen: int, cells: int) -> bool:
+    """Whether a transform of all cells of a pool is shorter than the supports of those that were seen."""
+    return chosen.digits * chosen.g * cells < seen * chosen.k // 8
+
+
+def of_reports(channel: Channel, reports: Reports, counts: Floats | None = None) -> Mixture:
+    """The likelihood of reports, of which there are so many equal ones each; by default one."""
     if len(reports) * channel.inputs > MAX_SUPPORTS:
         raise TooLargeError(f"The supports of {len(reports)} reports for {channel.inputs} codes are too many to store.")
-    if isinstance(channel, Histogram):
-        return Dense(_bin_odds(channel, reports), np.ones(len(reports)))
-    if isinstance(channel, Public) and isinstance(channel.map, AskedMap) and isinstance(channel.inner, Bits):
-        return Dense(_asked_odds(channel.map, channel.inner, reports), np.ones(len(reports)))
-    if isinstance(channel, Public):
-        found = levels(innermost(channel))
-        if np.ptp(found.low) or np.ptp(found.high):
-            raise ParameterError("Decoding public maps needs an inner channel whose codes are all alike.")
-        low, high = (np.full(channel.inputs, level[0]) for level in found)
-        return Masks(*_collapsed(_hashed_supports(channel, reports), counts), low, high)
+    return _of_reports(channel, reports, counts)
+
+
+@singledispatch
+def _of_reports(channel: Channel, reports: Reports, counts: Floats | None) -> Mixture:
     return Masks(*_collapsed(_packed(channel, reports), counts), *levels(channel))
+
+
+@_of_reports.register
+def _(channel: Histogram, reports: Reports, counts: Floats | None) -> Mixture:
+    return Dense(_bin_odds(channel, reports), np.ones(len(reports)))
+
+
+@_of_reports.register
+def _(channel: Public, reports: Reports, counts: Floats | None) -> Mixture:
+    if reports.public is None:
+        raise ParameterError("Hashed reports must be decoded together with their public words.")
+    if isinstance(channel.map, AskedMap):
+        return Dense(_asked_odds(channel.map, channel.inner, reports.public, reports.payload), np.ones(len(reports)))
+    pair = levels(behind_maps(channel))
+    if np.ptp(pair.low) or np.ptp(pair.high):
+        raise ParameterError("Decoding public maps needs an inner channel whose codes are all alike.")
+    low, high = (np.full(channel.inputs, level[0]) for level in pair)
+    return Masks(*_collapsed(_hashed_supports(channel, reports.public, reports.payload), counts), low, high)
 
 
 @singledispatch
@@ -163,7 +177,7 @@ def _(channel: Bits | Chain) -> Levels:
 
 
 def _bit_levels(rates: Any) -> tuple[float, float]:
-    if not isinstance(rates, Rates):
+    if rates is None:
         return 1.0, 1.0
     low = float((1 - rates.own) / (1 - rates.other))
     return low, float(rates.own / rates.other) if rates.other else SURE
@@ -177,27 +191,18 @@ def _bin_odds(channel: Histogram, reports: Reports) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _asked_odds(chosen: AskedMap, inner: Bits, reports: Reports) -> Floats:
-    """The same relative to a code that is not asked about: each code that is has a bit of its own."""
-    if reports.public is None:
-        raise ParameterError("Answers about some codes must be decoded together with their public words.")
-    found = np.ones((len(reports), chosen.k))
-    rows, first = np.arange(len(reports)), chosen_numbers(chosen.choice, reports.public)[0]
+def _asked_odds(chosen: AskedMap, inner: Channel, public: NDArray[np.uint64], payload: NDArray[Any]) -> Floats:
+    """The likelihood relative to a code that is not asked about: each code that is has a bit of its own."""
+    odds = np.ones((len(payload), chosen.k))
+    rows, first = np.arange(len(payload)), chosen_numbers(chosen.choice, public)[0]
     low, high = (level[0] for level in levels(inner))
     for place in range(chosen.asked):
-        bit = reports.payload[:, place >> 6] >> np.uint64(place & 63) & np.uint64(1)
-        found[rows, (first + place) % chosen.k] = np.where(bit, high, low)
-    return found
+        bit = payload[:, place >> 6] >> np.uint64(place & 63) & np.uint64(1)
+        odds[rows, (first + place) % chosen.k] = np.where(bit, high, low)
+    return odds
 
 
 # --- supports, eight codes to a byte -----------------------------------------------------------------
-def innermost(channel: Channel) -> Channel:
-    """The channel inside all public maps."""
-    while isinstance(channel, Public):
-        channel = channel.inner
-    return channel
-
-
 def _packed(channel: Channel, reports: Reports) -> Bytes:
     """The masks of the reports, as bytes; a code without a bit gets one that is never set."""
     width = -(-channel.inputs // 8)
@@ -208,33 +213,47 @@ def _packed(channel: Channel, reports: Reports) -> Bytes:
 def mapped_codes(channel: Channel, public: NDArray[np.uint64], code: int) -> NDArray[Any]:
     """The value of a code under the public maps, outermost first, for each report."""
     codes: NDArray[Any] = np.full(len(public), code, np.uint32)
-    while isinstance(channel, Public):
-        codes = mapper(channel.map)(mapped_words(public, channel.inner.publics), codes)
-        channel = channel.inner
+    for layer in public_layers(channel):
+        codes = mapper(layer.map)(mapped_words(public, layer.inner.publics), codes)
     return codes
 
 
-def _hashed_supports(channel: Public, reports: Reports) -> Bytes:
-    public, payload = reports.public, reports.payload
-    if public is None:
-        raise ParameterError("Hashed reports must be decoded together with their public words.")
-    packed, inner = np.zeros((len(reports), -(-channel.inputs // 8)), np.uint8), innermost(channel)
+def _hashed_supports(channel: Channel, public: NDArray[np.uint64], payload: NDArray[Any]) -> Bytes:
+    packed, inner = np.zeros((len(payload), -(-channel.inputs // 8)), np.uint8), behind_maps(channel)
 
     def work(start: int, stop: int) -> None:
-        words, found = public[start:stop], payload[start:stop]
-        rows = np.arange(stop - start)
+        words, sent = public[start:stop], payload[start:stop]
         for code in range(channel.inputs):
-            places = mapped_codes(channel, words, code)
-            if isinstance(inner, Block) and isinstance(inner.sets, ArcSets):
-                bit = (found.astype(np.int64) - places) % inner.sets.outputs < inner.sets.size
-            elif found.ndim == 1:
-                bit = found == places
-            else:
-                bit = (found[rows, places >> 6] >> (places & 63).astype(np.uint64)) & np.uint64(1)
+            bit = _supported(inner, sent, mapped_codes(channel, words, code))
             packed[start:stop, code >> 3] |= bit.astype(np.uint8) << np.uint8(code & 7)
 
-    run(work, len(reports), ROWS, None)
+    run(work, len(payload), ROWS, None)
     return packed
+
+
+@singledispatch
+def _supported(inner: Channel, payload: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    """Whether each report of a channel behind public maps supports a code of its own; numbers, or masks."""
+    if payload.ndim == 1:
+        return np.asarray(payload == codes)
+    return np.asarray(payload[np.arange(len(payload)), codes >> 6] >> (codes & 63).astype(np.uint64) & np.uint64(1))
+
+
+@_supported.register
+def _(inner: Block, payload: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
+    return _in_set(inner.sets, payload.astype(np.int64), codes.astype(np.int64))
+
+
+@singledispatch
+def _in_set(sets: Any, outputs: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[Any]:
+    """Whether each output lies in the set of a code of its own."""
+    pairs, places = np.unique(codes * sets.outputs + outputs, return_inverse=True)
+    return np.array([sets.member(*divmod(pair, sets.outputs)) for pair in pairs.tolist()], np.uint8)[places.ravel()]
+
+
+@_in_set.register
+def _(sets: ArcSets, outputs: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[Any]:
+    return np.asarray((outputs - codes) % sets.outputs < sets.size)
 
 
 def _collapsed(packed: Bytes, counts: Floats | None) -> tuple[Bytes, Floats]:

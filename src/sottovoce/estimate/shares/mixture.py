@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import HadamardSets, PoolMap
-from sottovoce.estimate.shares.pool import one_digit as one_digit
+from sottovoce.estimate.shares.pool import one_digit
+from sottovoce.estimate.shares.walsh import walsh
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 from sottovoce.fast.threads import run
@@ -151,17 +152,6 @@ class Hadamard(Mixture):
         sums = walsh(table)
         members = (sums[self.groups, 0] + sums[self.groups, self.rows]) / 2
         return np.asarray(self.low * rows.sum() + (self.high - self.low) * members)
-
-
-def walsh(table: Floats) -> Floats:
-    """The Walsh-Hadamard transform of each row."""
-    groups, order = table.shape
-    half = 1
-    while half < order:
-        pairs = table.reshape(groups, -1, 2, half)
-        table = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
-        half *= 2
-    return table.reshape(groups, order)
 
 
 class Pool(Mixture):

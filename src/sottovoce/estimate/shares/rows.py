@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, stats
 
-from sottovoce.core.channel import BloomMap
-from sottovoce.core.errors import NoIntervalError, ParameterError, TooLargeError
+from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Counted, Offer, deviate
 from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
@@ -42,6 +41,7 @@ class RowsEvidence(SharesOfTally):
     counted: Counted
     methods: ClassVar[tuple[str, ...]] = ("normal", "bounded")
     default: ClassVar[str] = "normal"
+    origin: ClassVar[str] = "cohorts and rows"
 
     @cached_property
     def codes(self) -> Ints:
@@ -56,9 +56,9 @@ class RowsEvidence(SharesOfTally):
     @property
     def balanced(self) -> bool:
         """Whether each value is read by itself without bias."""
-        return isinstance(self.rows.chosen, BloomMap)
+        return self.rows.chosen.orthogonal
 
-    @property
+    @cached_property
     def together(self) -> bool:
         """Whether the values are fitted together; they are so few that the fit is not much noisier."""
         return not self.balanced and len(self.codes) <= min(MAX_TOGETHER, self.rows.rank // 2)
@@ -79,7 +79,7 @@ class RowsEvidence(SharesOfTally):
             ) from None
         return np.asarray(linalg.cho_solve(factor, np.eye(len(self.codes))))
 
-    @property
+    @cached_property
     def _scale(self) -> float:
         return self.n * self.rows.slope * self.rows.norm
 
@@ -139,7 +139,7 @@ class RowsEvidence(SharesOfTally):
         own, other = (rate * (1 - rate) for rate in (self.rows.own, self.rows.other))
         return np.asarray((shares * own + (1 - shares) * other) / (self.n * (self.rows.slope * self.rows.norm) ** 2))
 
-    @property
+    @cached_property
     def _unbalanced(self) -> float:
         """What unfitted values add through functions that are not balanced, on average over the functions."""
         if self.balanced:
@@ -162,7 +162,7 @@ class RowsEvidence(SharesOfTally):
         fourth = rest**2 + float((share**4 - 6 * share**2 * noise + 3 * noise**2).sum())
         return second, min(1.0, max(0.0, third)), min(1.0, max(0.0, fourth))
 
-    @property
+    @cached_property
     def _unfitted_squares(self) -> float:
         """The sum of the squared shares that are not fitted: what random codes read of the residuals, beyond noise.
 
@@ -201,15 +201,6 @@ class RowsEvidence(SharesOfTally):
 
     def inside(self, level: float, method: str, target: str) -> Bounds:
         return moved_inside(self, self.normal(level, target))
-
-    def moved(self) -> tuple[RowsEvidence, RowsEvidence]:
-        raise NoIntervalError("Shares of cohorts and rows have normal intervals only.")
-
-    def exact(self, level: float, target: str) -> Bounds:
-        raise NoIntervalError("Shares of cohorts and rows have no exact interval; use method='normal'.")
-
-    def wilson(self, level: float) -> Bounds:
-        raise NoIntervalError("Shares of cohorts and rows have no Wilson interval; use method='normal'.")
 
     def excess(self, method: str, level: float) -> Floats:
         """By an Edgeworth expansion: bits are skewed, and so is how often public functions collide."""
@@ -259,19 +250,19 @@ def _sandwich(inverse: Floats, spread: Floats) -> Floats:
     return np.asarray(((inverse @ spread) * inverse).sum(axis=1))
 
 
-def rows_evidence(counted: Counted) -> RowsEvidence:
+def from_cells(counted: Counted) -> RowsEvidence:
     """The evidence of a tally that counts each public function by itself."""
     return RowsEvidence(rows_of(counted.mechanism, counted.cells), counted.n, counted)
 
 
-def rows_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
     """The exact variance of each share of a closed domain, for these true shares.
 
     Of one report in row c of a value u, the score of v has a mean of (overlap - h/g) / (h (1 - 1/g)), and the noise of
     independent bits; both are polynomials of the overlap, whose mean and mean square are summed over all rows.
     """
     rows = rows_of(mechanism, np.zeros(mechanism.cells, np.int64))
-    if not isinstance(rows.chosen, BloomMap):
+    if not rows.chosen.orthogonal:
         raise ParameterError("Hashed cohorts have no exact variance: it depends on which values are listed.")
     return np.asarray((second_moments(rows, truth) - (truth**2 if target == "population" else truth)) / n)
 

@@ -4,110 +4,180 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property, singledispatch
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, deviate
-from sottovoce.estimate.shares.base import Curve, SupportCounts
-from sottovoce.estimate.shares.combine import SharesOfTally
+from sottovoce.core.channel import Channel, HadamardSets, ProjectiveSets
+from sottovoce.core.channel.facets import Supporting, need, rates_of
+from sottovoce.core.errors import NoCovarianceError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.statistic.cohorts import CountCohorts
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
+from sottovoce.estimate.reading import CodeReading
+from sottovoce.estimate.shares.base import SupportCounts
 from sottovoce.estimate.shares.intervals.binomials import Ints, exact_held
 from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess, wilson_excess
+from sottovoce.estimate.shares.laws import cell_supports
+from sottovoce.estimate.shares.pool import function_supports
+from sottovoce.estimate.shares.projective import hyperplane_counts
+from sottovoce.estimate.shares.read import ReadSharesEvidence
+from sottovoce.estimate.shares.walsh import hadamard_counts
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class SupportsEvidence(SharesOfTally):
+class BitsEvidence(ReadSharesEvidence):
+    """counts[v] of the reports support v: with rate `own` those of its holders, with `other` all the rest."""
+
+    counts: Ints
+    own: Any  # a float, or one per code
+    other: Any
+    __slots__ = ()
+
+    @cached_property
+    def reading(self) -> CodeReading:
+        return CodeReading.of_rates(self.own, self.other)
+
+    @property
+    def trials(self) -> Any:
+        """How many reports could support each code."""
+        return self.n
+
+    @property
+    def means(self) -> Floats:
+        return np.asarray(self.counts / self.reports)
+
+    def _bounds(self, rates: tuple[Floats, Floats]) -> Bounds:
+        """Limits of a share from those of the rate of supports."""
+        return Bounds(*map(self.reading.values, rates))
+
+    def cell_scores(self, mechanism: Mechanism, codes: Ints) -> Floats:
+        return self.reading.values(cell_supports(mechanism, codes).T).T
+
+    def moved(self) -> tuple[Self, Self]:
+        least = np.ceil(self.trials * np.asarray(self.other)).astype(np.int64)
+        most = np.floor(self.trials * np.asarray(self.own)).astype(np.int64)
+        return (
+            replace(self, counts=np.maximum(self.counts, least)),  # type: ignore[type-var]
+            replace(self, counts=np.minimum(self.counts, most)),  # type: ignore[type-var]
+        )
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        poor = self.trials * np.minimum(self.other, 1 - np.asarray(self.own)) < POOR_BELOW
+        return np.broadcast_to(poor, self.counts.shape)
+
+
+@dataclass(frozen=True)
+class SupportsEvidence(BitsEvidence):
     """counts[v] of n reports support v: with rate `own` those of its holders, with `other` all the rest."""
 
     counts: Ints
     n: int
-    own: Any  # a float, or one per code
+    own: Any
     other: Any
     counted: Counted | None = None
-
-    def _map(self, support: Floats) -> Floats:
-        return np.asarray((support - self.other) / (self.own - self.other))
 
     @property
     def supports(self) -> SupportCounts | None:  # type: ignore[override]
         return SupportCounts(self.counts, self.n, self.own, self.other) if np.ndim(self.own) == 0 else None
 
-    def values(self) -> Floats:
-        return self._map(self.counts / self.n)
-
-    def curve(self, target: str) -> Curve:
-        """r (1 - r) / (n (own - other)**2) at the rate r = other + f (own - other); for the sample, by participant."""
-        own, other = np.asarray(self.own), np.asarray(self.other)
-        slope = own - other
-        scale = 1 / (self.n * slope**2)
-        if target == "population":
-            return Curve(scale * other * (1 - other), scale * slope * (1 - 2 * other), -scale * slope**2)
-        return Curve(scale * other * (1 - other), scale * (own * (1 - own) - other * (1 - other)))
-
-    def variances(self, target: str) -> Floats:
-        # Where holders always support a code the variance at a share of one is zero; rounding must not make it less.
-        return np.asarray(np.maximum(self.curve(target).at(np.clip(self.values(), 0, 1)), 0.0))
-
     def exact(self, level: float, target: str) -> Bounds:
         if target == "population":
-            low, high = clopper_pearson(self.counts, self.n, level)
-            return Bounds(self._map(low), self._map(high))
+            return self._bounds(clopper_pearson(self.counts, self.n, level))
+        trials = np.full(self.counts.shape, self.n, np.int64)
         if np.ndim(self.own) == 0:
-            n = np.full(len(self.counts), self.n, np.int64)
-            left, right = exact_held(self.counts, n, float(self.own), float(self.other), level)
+            left, right = exact_held(self.counts, trials, float(self.own), float(self.other), level)
         else:
             each = [
-                exact_held(self.counts[v : v + 1], np.array([self.n]), float(p), float(q), level)
+                exact_held(self.counts[v : v + 1], trials[v : v + 1], float(p), float(q), level)
                 for v, (p, q) in enumerate(zip(self.own, self.other, strict=True))
             ]
             left, right = (np.concatenate(side) for side in zip(*each, strict=True))
         return Bounds(left / self.n, right / self.n)
 
     def wilson(self, level: float) -> Bounds:
-        low, high = wilson_score(self.counts, self.n, level)
-        return Bounds(self._map(low), self._map(high))
-
-    def reach_of(self, weights: Floats) -> float:
-        return float((np.abs(weights) / np.abs(np.asarray(self.own) - self.other)).sum())
-
-    def contributions(self) -> Contributions:
-        """A report supports a code or does not; there are both for every code and every public function."""
-        shape = self.counts.shape
-        least, most = (np.broadcast_to(self._map(np.asarray(rate)), shape) for rate in (0.0, 1.0))
-        return Contributions(least, most, np.full(shape, float(self.n)))
+        return self._bounds(wilson_score(self.counts, self.n, level))
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> SupportsEvidence:
         own, other = (rate if np.ndim(rate) == 0 else rate[codes] for rate in (self.own, self.other))
         return replace(self, counts=self.counts[codes], own=own, other=other, counted=self._among(codes, labels))
 
-    def null_errors(self) -> Floats:
-        """From the rates alone."""
-        own, other = np.asarray(self.own), np.asarray(self.other)
-        each = np.broadcast_to(other * (1 - other) / (own - other) ** 2, self.counts.shape)
-        return np.asarray(np.sqrt(each / self.n))
-
-    def moved(self) -> tuple[SupportsEvidence, SupportsEvidence]:
-        least = np.ceil(self.n * np.asarray(self.other)).astype(np.int64)
-        most = np.floor(self.n * np.asarray(self.own)).astype(np.int64)
-        return (
-            replace(self, counts=np.maximum(self.counts, least)),
-            replace(self, counts=np.minimum(self.counts, most)),
-        )
+    def _second_moments(self, own: Counted, codes: Ints) -> Floats:
+        channel = own.mechanism.channel
+        if channel.publics or not isinstance(own.mechanism.statistic, CountSupports):
+            return ReadSharesEvidence._second_moments(self, own, codes)
+        pair = need(channel, Supporting).pair()
+        if pair is None:
+            raise NoCovarianceError(f"The joint law of two supports of a {channel.kind} channel has no closed form.")
+        support, shares = self.means, self.values()
+        sums = shares[:, None] + shares[None, :]
+        together = sums * float(pair[0]) + (1 - sums) * float(pair[1])
+        together[np.diag_indices(len(codes))] = support
+        single = self.other * (support[:, None] + support[None, :])
+        return np.asarray((together - single + self.other**2) / (self.own - self.other) ** 2)
 
     def excess(self, method: str, level: float) -> Floats:
-        finds = (wilson_excess,) if method == "wilson" else (normal_excess, normal_sample_excess)
         rates = np.atleast_2d(np.stack(np.broadcast_arrays(self.own, self.other), axis=-1))
         pairs, places = np.unique(rates, axis=0, return_inverse=True)
-        found = np.array([max(find(self.n, own, other, level) for find in finds) for own, other in pairs])
-        return np.broadcast_to(found[places.ravel()], self.counts.shape)
+        each = np.array([most_missed(method, self.n, own, other, level) for own, other in pairs])
+        return np.broadcast_to(each[places.ravel()], self.counts.shape)
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
-        poor = self.n * np.minimum(self.other, 1 - np.asarray(self.own)) < POOR_BELOW
-        return np.broadcast_to(poor, self.counts.shape)
+
+def most_missed(method: str, n: int, own: float, other: float, level: float) -> float:
+    """How many times as often as promised a Wilson or normal interval of n reports with two rates may miss."""
+    finds = (wilson_excess,) if method == "wilson" else (normal_excess, normal_sample_excess)
+    return max(find(n, own, other, level) for find in finds)
+
+
+def from_cells(counted: Counted) -> SupportsEvidence:
+    """The evidence of a tally of supports or outputs, or of one by public function: that about some codes as well."""
+    mechanism = counted.mechanism
+    if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
+        counts = function_supports(mechanism, counted.cells, counted.codes)
+    else:
+        by_output = isinstance(mechanism.statistic, CountOutputs)
+        counts = _set_counts(getattr(mechanism.channel, "sets", None) if by_output else None, counted.cells)
+    return SupportsEvidence(counts, counted.n, *two_rates(mechanism.channel), counted)
+
+
+def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+    """The exact variance of each share, for these true shares."""
+    return CodeReading.of_rates(*two_rates(mechanism.channel)).at(truth, target) / n
+
+
+def two_rates(channel: Channel) -> tuple[Any, Any]:
+    """How often holders of a code support it and others do: floats, or one for each code where they vary."""
+    codes = channel.codes() if need(channel, Supporting).rates_vary else (0,)
+    own, other = np.array([[float(rate) for rate in rates_of(channel, code) or ()] for code in codes]).T
+    return (own, other) if len(own) > 1 else (float(own[0]), float(other[0]))
+
+
+@singledispatch
+def _set_counts(sets: object, cells: Ints) -> Ints:
+    """How many reports of a tally of outputs support each code: those in its set."""
+    raise TypeError(f"Outputs are not counted by sets of kind {type(sets).__name__}.")
+
+
+@_set_counts.register(type(None))
+def _(sets: None, cells: Ints) -> Ints:
+    return cells  # each code is its own output
+
+
+@_set_counts.register
+def _(sets: HadamardSets, cells: Ints) -> Ints:
+    return hadamard_counts(sets, cells)[0]
+
+
+@_set_counts.register
+def _(sets: ProjectiveSets, cells: Ints) -> Ints:
+    return hyperplane_counts(sets, cells)
 
 
 def clopper_pearson(counts: Any, n: Any, level: float) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""The fast Walsh-Hadamard transform of the rows of a table."""
+"""The fast Walsh-Hadamard transform, and counts of the sets of Hadamard response."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sottovoce.core.channel import HadamardSets
+
+Ints = NDArray[np.int64]
 
 
 def walsh(table: NDArray[Any]) -> NDArray[Any]:
@@ -17,3 +21,12 @@ def walsh(table: NDArray[Any]) -> NDArray[Any]:
         table = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]], axis=2)
         half *= 2
     return table.reshape(rows, order)
+
+
+def hadamard_counts(sets: HadamardSets, cells: Ints) -> tuple[Ints, Ints]:
+    """For each code the reports in its set and those in its group."""
+    table = walsh(cells.reshape(sets.groups, sets.order))
+    codes = np.arange(sets.codes)
+    groups, rows = codes % sets.groups, codes // sets.groups + 1
+    hits = table[groups, 0]
+    return (hits + table[groups, rows]) // 2, hits

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Cap, Channel, Projected
 from sottovoce.core.channel.facets import dimensions_of
-from sottovoce.core.channel.vector.sphere import Reading
+from sottovoce.core.channel.vector.sphere import SummandScale
 from sottovoce.core.domain import Ball
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -133,7 +133,7 @@ def _of_zero(mechanism: Mechanism) -> Floats:
     return np.asarray(np.eye(1, dimensions_of(channel))[0])
 
 
-def _reading(mechanism: Mechanism) -> Reading:
+def _reading(mechanism: Mechanism) -> SummandScale:
     channel = mechanism.channel
     if not isinstance(channel, (Cap, Projected)):
         raise ParameterError(f"The reports of {mechanism.name} are not vectors of a ball.")

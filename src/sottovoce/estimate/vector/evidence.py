@@ -17,8 +17,8 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.parts import CountParts
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.request import check_target
 from sottovoce.estimate.vector import ball, coordinates, sparse
 from sottovoce.estimate.vector.base import VectorEvidence
 from sottovoce.tally.tally import Tally

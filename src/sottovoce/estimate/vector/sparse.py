@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Block, Hints, Place, Signs
+from sottovoce.core.channel import Hints, Place, Signs
 from sottovoce.core.channel.facets import slots_of
 from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.domain.sparse import Code, Sparse
@@ -17,10 +17,10 @@ from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Question
-from sottovoce.estimate.estimate import check_target
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
-from sottovoce.estimate.shares.evidence import hadamard_counts
+from sottovoce.estimate.request import check_target
+from sottovoce.estimate.shares.walsh import hadamard_counts
 from sottovoce.estimate.vector.base import VectorEvidence
 
 Floats = NDArray[np.float64]
@@ -102,14 +102,9 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SparseEvidence:
     elif isinstance(channel, Hints):
         plus, minus = cells[: domain.dimensions], cells[domain.dimensions :]
     else:
-        plus, hits = hadamard_counts(_plain_rows(channel), cells)
+        plus, hits = hadamard_counts(channel.second.sets.rows, cells)  # type: ignore[attr-defined]
         minus = hits - plus
     return SparseEvidence(plus, minus, n, float(known.scale), float(domain.bound), domain.labels(), mechanism.question)
-
-
-def _plain_rows(channel: Any) -> Block:
-    """Signed rows as the rows of their places: a report that supports place j stands for its sign +1."""
-    return Block(channel.second.sets.rows, channel.second.inside)
 
 
 def _vectors(mechanism: Mechanism) -> Sparse:

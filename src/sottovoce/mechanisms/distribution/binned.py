@@ -10,13 +10,13 @@ from math import erf, sqrt
 from typing import Any
 
 from sottovoce.core.arithmetic.rational import odds
-from sottovoce.core.domain import Bins, Categories, Circle, Domain, Integers, Interval
+from sottovoce.core.domain import Bins, Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import check_domain, possible
+from sottovoce.mechanisms.distribution.common import check_domain
 from sottovoce.mechanisms.distribution.tree_common import leaves, node_block, share_variance
 
 Number = int | float | str | Decimal
@@ -57,8 +57,8 @@ def build(
     if edges is not None:
         return _at_edges(domain, budget, edges, buckets, workload)
     question = Distribution(check_domain("binned", domain), workload, buckets)
-    if buckets is None and not isinstance(domain, Categories):
-        buckets = best_bins(partial(bin_variance, e), crowd, min(MOST, possible(domain) or MOST))
+    if buckets is None and domain.choices is None:
+        buckets = best_bins(partial(bin_variance, e), crowd, min(MOST, domain.points or MOST))
     view = leaves("binned", domain, buckets)
     return Mechanism("binned", question, node_block(e, view.size or 0, 1), budget, CountOutputs(), view)
 
@@ -68,9 +68,9 @@ def _at_edges(
 ) -> Mechanism:
     if buckets is not None:
         raise ParameterError("Bins are given by their number or by their edges, not by both.")
-    if not isinstance(domain, (Circle, Integers, Interval)):
+    if domain.scalar is None:
         raise ParameterError("Edges of bins are for numbers; categories are bins themselves.")
-    view = Bins(domain, edges)
+    view = Bins(domain.scalar, edges)
     question = Distribution(domain, workload, view.size)
     return Mechanism("binned", question, node_block(odds(budget), view.size, 1), budget, CountOutputs(), view)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import ArcSets, Block, Rounding, Window
-from sottovoce.core.domain import Bins, Categories, Circle, Domain, Integers, Interval
+from sottovoce.core.domain import Bins, Circle, Domain, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 
@@ -62,23 +62,18 @@ def coded(owner: str, domain: Domain, buckets: int | None) -> Domain:
     size = check_domain(owner, domain).size
     if size is not None and buckets in (None, size) and size <= MOST_CODES:
         return domain
-    if isinstance(domain, Categories):
+    if domain.choices is not None:
         raise ParameterError(f"The categories of {owner} are its buckets: leave out 'buckets', or make it {size}.")
-    if not isinstance(domain, (Circle, Integers, Interval)):
+    if domain.scalar is None:
         raise ParameterError(f"A domain of kind {domain.kind} has no buckets.")
-    most = min(possible(domain) or MOST_CODES, MOST_CODES)
+    most = min(domain.points or MOST_CODES, MOST_CODES)
     usual = most if most <= MOST_POINTS else BUCKETS
-    return Bins.even(domain, check_integer("buckets", owner, usual if buckets is None else buckets, 2, most))
-
-
-def possible(domain: Domain) -> int | None:
-    """How many different answers there are; None for a continuum."""
-    return domain.points if isinstance(domain, Interval) else domain.size
+    return Bins.even(domain.scalar, check_integer("buckets", owner, usual if buckets is None else buckets, 2, most))
 
 
 def check_domain(owner: str, domain: Domain) -> Domain:
     """A domain over which answers are distributed."""
-    if not isinstance(domain, (Categories, Circle, Integers, Interval)):
+    if domain.scalar is None and domain.choices is None:
         raise ParameterError(
             f"The 'domain' parameter of {owner} must be an Interval, Integers, Categories in their order, or a Circle."
         )

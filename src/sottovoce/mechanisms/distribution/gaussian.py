@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from sottovoce.core.channel import Table
-from sottovoce.core.domain import Circle, Domain
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.guarantee import Approximate
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import check_domain, coded, possible
+from sottovoce.mechanisms.distribution.common import check_domain, coded
 from sottovoce.mechanisms.mean.gaussian import check_delta, gaussian_noise, shifted
 
 BUCKETS = 8
@@ -36,9 +36,9 @@ def build(domain: Domain, *, epsilon: Any, delta: Any, buckets: int | None = Non
     """
     name = "gaussian-distribution"
     budget, chance = check_epsilon(name, epsilon), check_delta(name, delta)
-    if isinstance(check_domain(name, domain), Circle):
+    if check_domain(name, domain).circular:
         raise ParameterError(f"The 'domain' parameter of {name} must not be a circle: noise leads out of it.")
-    sized = buckets is None and (possible(domain) or MOST_BUCKETS + 1) > MOST_BUCKETS
+    sized = buckets is None and (domain.points or MOST_BUCKETS + 1) > MOST_BUCKETS
     view = coded(name, domain, BUCKETS if sized else buckets)
     codes = check_integer("buckets", name, view.size, 2, MOST_BUCKETS)
     channel = Table(shifted(gaussian_noise(budget, chance, codes - 1), codes - 1))

@@ -8,12 +8,12 @@ from typing import Any
 
 from sottovoce.core.arithmetic.rational import UNIT, odds, within
 from sottovoce.core.channel import Table
-from sottovoce.core.domain import Circle, Domain
+from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_fraction, check_integer, reject
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import bandwidth, check_domain, coded, possible
+from sottovoce.mechanisms.distribution.common import bandwidth, check_domain, coded
 
 BUCKETS = 32  # where the domain is a continuum and no other number is asked for
 MOST_BUCKETS = 1 << 10
@@ -36,7 +36,7 @@ def build(domain: Domain, *, epsilon: Any, shape: Any = "0.5", buckets: Any = No
     budget, upper = check_epsilon(name, epsilon), check_fraction("shape", name, shape)
     if not 0 <= upper <= 1:
         raise reject("shape", name, "a number in [0, 1]", shape)
-    size = possible(check_domain(name, domain))
+    size = check_domain(name, domain).points
     wanted = buckets if buckets is not None else (BUCKETS if size is None or size > MOST_BUCKETS else None)
     if wanted is not None:
         wanted = check_integer("buckets", name, wanted, 2, MOST_BUCKETS)
@@ -44,7 +44,7 @@ def build(domain: Domain, *, epsilon: Any, shape: Any = "0.5", buckets: Any = No
     view = coded(name, domain, question.buckets)
     codes = view.size or 2
     half = floor(bandwidth(budget) * codes)
-    table = trapezoids(codes, half, upper, odds(budget), around=isinstance(domain, Circle))
+    table = trapezoids(codes, half, upper, odds(budget), around=domain.circular)
     if not within(table.ratio(), budget):
         raise reject("epsilon", name, "larger: probabilities of 53 bits cannot express it", epsilon)
     return Mechanism(name, question, table, budget, CountOutputs(), domain=view)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from sottovoce.core.channel import Histogram
-from sottovoce.core.domain import Categories, Domain
+from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.mechanisms.distribution.binned import MOST, PARTICIPANTS, best_bins
-from sottovoce.mechanisms.distribution.common import check_domain, possible
+from sottovoce.mechanisms.distribution.common import check_domain
 from sottovoce.mechanisms.distribution.tree_common import leaves
 from sottovoce.mechanisms.frequency.she import bin_noise
 
@@ -39,10 +39,10 @@ def build(
     budget = check_epsilon(name, epsilon)
     crowd = check_integer("participants", name, participants, 1, 1 << 53)
     question, noise = Distribution(check_domain(name, domain), workload, buckets), bin_noise(name, budget, 1)
-    if buckets is None and not isinstance(domain, Categories):
+    if buckets is None and domain.choices is None:
         mean, square = noise.moments(0)
         each = float(square - mean**2) / noise.steps**2
-        most = min(MOST, possible(domain) or MOST)
+        most = min(MOST, domain.points or MOST)
         buckets = best_bins(lambda bins: each + (1 - 1 / bins) / bins, crowd, most)
     view = leaves(name, domain, buckets)
     return Mechanism(name, question, Histogram(view.size or 2, noise), budget, Sums(), view)

@@ -10,13 +10,13 @@ from typing import Any
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds
 from sottovoce.core.channel import Table
-from sottovoce.core.domain import Categories, Circle, Domain
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.mechanisms.distribution.common import check_domain, possible
+from sottovoce.mechanisms.distribution.common import check_domain
 from sottovoce.mechanisms.distribution.tree_common import leaves, one_of
 
 BASES = ("trigonometric", "cosine")
@@ -59,11 +59,11 @@ def build(
     budget = check_epsilon(name, epsilon)
     if basis not in BASES:
         raise reject("basis", name, f"one of {', '.join(BASES)}", basis)
-    if isinstance(check_domain(name, domain), Circle) and basis != BASES[0]:
+    if check_domain(name, domain).circular and basis != BASES[0]:
         raise ParameterError(f"The 'basis' parameter of {name} must be trigonometric on a circle.")
     smooth = check_integer("smoothness", name, smoothness, 1, 16)
     crowd = check_integer("participants", name, participants, 1, 1 << 53)
-    sized = buckets is None and not isinstance(domain, Categories)
+    sized = buckets is None and domain.choices is None
     view = leaves(name, domain, _buckets(domain) if sized else buckets)
     codes = view.size or 2
     most = min(codes - 1, MOST_FUNCTIONS)
@@ -109,4 +109,4 @@ def _functions(budget: Decimal, participants: int, smoothness: int) -> int:
 
 def _buckets(domain: Domain) -> int:
     """One for each whole number where they are few."""
-    return min(possible(domain) or BUCKETS, BUCKETS)
+    return min(domain.points or BUCKETS, BUCKETS)

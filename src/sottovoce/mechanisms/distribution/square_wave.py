@@ -20,7 +20,6 @@ from sottovoce.mechanisms.distribution.common import (
     bandwidth,
     check_domain,
     coded,
-    possible,
     rounded,
     wave,
 )
@@ -47,7 +46,7 @@ def build(domain: Domain, *, epsilon: Any, buckets: Any = None, workload: str = 
     """
     name = "square-wave"
     budget = check_epsilon(name, epsilon)
-    if not isinstance(check_domain(name, domain), (Circle, Interval)) or possible(domain):
+    if check_domain(name, domain).points is not None:
         return _coded(name, domain, budget, buckets, workload)
     question = Distribution(domain, workload, _checked(name, buckets))
     return Mechanism(name, question, _continuous(domain, budget, question.buckets), budget, CountOutputs())  # type: ignore[arg-type]
@@ -80,7 +79,7 @@ def _checked(name: str, buckets: Any) -> int | None:
 
 def _discrete(view: Domain, budget: Decimal) -> Window | Block:
     size, e = view.size or 2, odds(budget)
-    if isinstance(view.root, Circle):
+    if view.root.circular:
         return arc(size, size, nearest_arc(arc_share(budget), size), e)
     return wave(size, 2 * floor(bandwidth(budget) * size) + 1, e)
 
@@ -90,7 +89,7 @@ def _continuous(domain: Circle | Interval, budget: Decimal, buckets: int | None)
 
     A bucket has two steps at least: a share that changes with each step hardly shows in the points between them.
     """
-    around = isinstance(domain, Circle)
+    around = domain.circular
     share = arc_share(budget) if around else 2 * bandwidth(budget)
     steps = 2 * buckets if buckets else LEAST_STEPS * (2 if around else 1)
     while steps < LEAST_STEPS or (steps < MOST_STEPS and share * steps < _NARROWEST):

@@ -10,7 +10,7 @@ from typing import Any
 from sottovoce.core.arithmetic.field import is_order, is_prime
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds, sqrt_down, units
 from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PermutationMap, PoolMap, RowMap
-from sottovoce.core.domain import Domain, Text
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS
 from sottovoce.core.params import check_epsilon, check_integer, count_text, reject
@@ -51,7 +51,7 @@ def functions(
 ) -> NumberedMap:
     """Balanced functions for a closed domain; hashed ones for an open one, or where their number is given."""
     size = countable(owner, domain)
-    if isinstance(domain, Text) or cohorts is not None:
+    if domain.is_open or cohorts is not None:
         wide = check_integer("bits", owner, OPEN_BITS if bits is None else bits, 2 * hashes, MAX_BITS)
         rows = check_integer("cohorts", owner, default if cohorts is None else cohorts, 2, MAX_COHORTS)
         if wide % hashes or (wide // hashes) & (wide // hashes - 1):
@@ -130,7 +130,7 @@ def rows_or_permutations(
 ) -> PermutationMap | RowMap:
     """Permutations with the number of values of least variance; a tally has g + `more` cells for each of them."""
     size = countable(owner, domain)
-    if isinstance(domain, Text) or cohorts is not None:
+    if domain.is_open or cohorts is not None:
         rows = check_integer("cohorts", owner, MORE_COHORTS if cohorts is None else cohorts, 2, MAX_COHORTS)
         powers = [1 << place for place in range(1, OPEN_BITS.bit_length())]
         best = min(powers, key=lambda one: variance(one, Fraction(1, one)))

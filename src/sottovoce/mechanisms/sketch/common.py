@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sottovoce.core.channel import PoolMap, RowMap
-from sottovoce.core.domain import Domain, Text
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS
 from sottovoce.core.params import check_integer, count_text, reject
@@ -28,7 +28,7 @@ def rows(
     size = countable(owner, domain)
     if width is not None and check_integer("width", owner, width, 2, MAX_WIDTH) & (width - 1):
         raise reject("width", owner, "a power of two", width)
-    if isinstance(domain, Text) or hashed is not None:
+    if domain.is_open or hashed is not None:
         count = check_integer("rows", owner, OPEN_ROWS if hashed is None else hashed, 2, MAX_ROWS)
         return RowMap(size, (OPEN_WIDTH if width is None else int(width)) * values, 1, count)
     for one in WIDTHS if width is None else (int(width),):

@@ -36,11 +36,9 @@ class ThresholdBits:
         found: dict[Decimal, tuple[int, int]] = {}
         rates: Any = None
         for tally in tallies:
-            domain = tally.mechanism.domain
-            if not isinstance(domain, Above):
-                raise TypeError("The tallies of a search must be about thresholds.")
-            asked, yes = found.get(domain.threshold, (0, 0))
-            found[domain.threshold] = asked + tally.n, yes + int(tally.cells[1])
+            threshold = threshold_of(tally)
+            asked, yes = found.get(threshold, (0, 0))
+            found[threshold] = asked + tally.n, yes + int(tally.cells[1])
             rates = rates_of(tally.mechanism.channel)
         order = sorted(found)
         numbers = np.array([found[threshold] for threshold in order], float).reshape(-1, 2)
@@ -96,6 +94,14 @@ class ThresholdBits:
 
 
 # --- thresholds --------------------------------------------------------------------------------------------------
+def threshold_of(tally: Tally) -> Decimal:
+    """The threshold that the participants of a tally were asked about."""
+    view = tally.mechanism.domain
+    if not isinstance(view, Above):
+        raise TypeError("The tallies of a search must be about thresholds.")
+    return view.threshold
+
+
 def spread(domain: Integers | Interval, low: float, high: float, count: int) -> list[Decimal]:
     """About `count` thresholds strictly inside a stretch: evenly spaced, and geometrically if magnitudes differ much.
 
@@ -129,7 +135,7 @@ def inside(
     domain: Integers | Interval, places: Iterable[Decimal], low: float = -inf, high: float = inf
 ) -> list[Decimal]:
     """Different thresholds that split the domain, inside a stretch; whole ones for whole numbers."""
-    if isinstance(domain, Integers):
+    if domain.whole is not None:
         found = {place.to_integral_value() for place in places}
         split = [place for place in found if domain.low < place <= domain.high]
     else:

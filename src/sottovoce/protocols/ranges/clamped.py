@@ -49,7 +49,7 @@ class ClampedMeanRound(Protocol):
     searchers: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, (Integers, Interval)):
+        if not isinstance(self.domain, Domain) or self.domain.line is None:
             raise reject("domain", OWNER, "an Interval or Integers of any width", self.domain)
         if self.method not in names(Mean):
             raise reject("method", OWNER, f"one of {', '.join(names(Mean))}", self.method)

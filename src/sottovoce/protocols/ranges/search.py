@@ -67,7 +67,7 @@ class RangeSearchRounds(Protocol):
     rounds: int = 6
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, (Integers, Interval)):
+        if not isinstance(self.domain, Domain) or self.domain.line is None:
             raise reject("domain", OWNER, "an Interval or Integers of any width", self.domain)
         budget = check_epsilon(OWNER, self.epsilon)
         if self.method not in names(Mean):
@@ -204,7 +204,7 @@ class RangeSearchRounds(Protocol):
         best = self._best(bits)
         width = best[1] - best[0]
         low, high = (short(end, width / 50, toward=toward) for end, toward in zip(best, ("down", "up"), strict=True))
-        if isinstance(self.domain, Integers):
+        if self.domain.whole is not None:
             low, high = low.to_integral_value("ROUND_FLOOR"), high.to_integral_value("ROUND_CEILING")
         least, most = Decimal(self.domain.low), Decimal(self.domain.high)
         low = least if float(low) <= float(least) + CLOSE * width else low

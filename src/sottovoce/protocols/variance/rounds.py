@@ -80,7 +80,8 @@ class VarianceRounds(Protocol):
         centre: Any = None,
         prior: Prior | None = None,
     ) -> None:
-        if not isinstance(domain, (Integers, Interval)):
+        line = domain.line if isinstance(domain, Domain) else None
+        if line is None:
             raise reject("domain", OWNER, "a range of numbers (Integers or Interval)", domain)
         if method not in METHODS:
             raise reject("method", OWNER, f"one of {', '.join(METHODS)}", method)
@@ -88,11 +89,11 @@ class VarianceRounds(Protocol):
         chosen = usual if mechanism is None else mechanism
         if chosen not in names(Mean):
             raise reject("mechanism", OWNER, f"one of {', '.join(names(Mean))}", mechanism)
-        if method == "same-reports" and (not isinstance(domain, Integers) or domain.size > MOST):
+        if method == "same-reports" and (line.size or MOST + 1) > MOST:
             raise reject("domain", OWNER, f"at most {MOST} whole numbers for same-reports", domain)
         if prior is not None and not isinstance(prior, Prior):
             raise reject("prior", OWNER, "a prior", prior)
-        belief(domain, prior)  # refuses a prior outside the range
+        belief(line, prior)  # refuses a prior outside the range
         set_ = object.__setattr__
         set_(self, "domain", domain)
         set_(self, "epsilon", check_epsilon(OWNER, epsilon))
@@ -100,7 +101,7 @@ class VarianceRounds(Protocol):
         set_(self, "mechanism", chosen)
         set_(self, "share", _share(method, share))
         set_(self, "first", _first(method, first))
-        set_(self, "centre", _centre(method, domain, centre))
+        set_(self, "centre", _centre(method, line, centre))
         set_(self, "prior", prior)
 
     @property

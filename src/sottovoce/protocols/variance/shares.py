@@ -62,10 +62,11 @@ def belief(domain: Integers | Interval, prior: Prior | None) -> Prior:
     if prior is None:
         return expected_answers(domain)
     prior.scaled(domain.low, domain.high)  # refuses values outside the range
-    if not isinstance(domain, Integers) or domain.size > CELLS:
+    whole = domain.whole
+    if whole is None or whole.size > CELLS:
         return prior
-    places = np.rint(np.subtract(prior.values, domain.low)).astype(np.int64)
-    return Prior(np.arange(domain.low, domain.high + 1), np.bincount(places, prior.weights, domain.size))
+    places = np.rint(np.subtract(prior.values, whole.low)).astype(np.int64)
+    return Prior(np.arange(whole.low, whole.high + 1), np.bincount(places, prior.weights, whole.size))
 
 
 def squared(prior: Prior, view: Square) -> Prior:
@@ -119,8 +120,8 @@ def expected(
 
 def expected_of_outputs(mechanism: Mechanism, law: Prior) -> Expected:
     """The same for reports that are read twice."""
-    read, domain = readings(mechanism), mechanism.domain
-    if not isinstance(domain, Integers):
+    read, domain = readings(mechanism), mechanism.domain.whole
+    if domain is None:
         raise ParameterError("Reports that are read twice must be about whole numbers.")
     shares = np.bincount(np.rint(np.subtract(law.values, domain.low)).astype(np.int64), law.weights, domain.size)
     reports = sum(share * law_row(mechanism.channel, code) for code, share in enumerate(shares))

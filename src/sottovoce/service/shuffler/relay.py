@@ -98,7 +98,7 @@ class Relay:
             content = self.mixer.manifest(study)
             if content is None:
                 return None
-            self._open[study] = Manifest.from_spec(content)
+            self._open[study] = Manifest.from_spec(content, device=True)
         return self._open[study]
 
     def _check_descent(self, found: Manifest, known: Manifest, url: str) -> None:
@@ -112,7 +112,7 @@ class Relay:
             reply = self._transport.get(f"{url}/manifest", f"hash={one.parent}")
             if reply.status != http.client.OK:
                 break
-            parent = Manifest.from_spec(reply.body)
+            parent = Manifest.from_spec(reply.body, device=True)
             if parent.hash != one.parent or parent.number != one.number - 1:
                 break
             one = parent

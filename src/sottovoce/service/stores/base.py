@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,15 @@ class StoreFullError(SottovoceError):
 
 class StoreDownError(SottovoceError):
     """The database does not answer. Whether the last commit was stored is not known until it does."""
+
+
+class ArmKey(NamedTuple):
+    """The key of counts: the epoch is that in which the question of a round is asked, 0 if it is asked once."""
+
+    study: int
+    round: int
+    epoch: int
+    arm: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,33 +129,42 @@ class Transaction(ABC):
         """The number of all counted reports, and the XOR of the digests of their ids."""
         self.execute("UPDATE studies SET reports = ?, checksum = ? WHERE number = ?", (reports, checksum, study))
 
-    def set_arm(self, study: int, number: int, arm: int, reports: int) -> None:
-        """How many reports an arm of a round has."""
+    def set_arm(self, key: ArmKey, reports: int) -> None:
+        """How many reports an arm has in an epoch of a round."""
         self.execute(
-            "INSERT INTO arms (study, round, arm, reports) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (study, round, arm) DO UPDATE SET reports = excluded.reports",
-            (study, number, arm, reports),
+            "INSERT INTO arms (study, round, epoch, arm, reports) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT (study, round, epoch, arm) DO UPDATE SET reports = excluded.reports",
+            (*key, reports),
         )
 
-    def set_blocks(self, study: int, number: int, arm: int, blocks: Sequence[tuple[int, bytes]]) -> None:
+    def set_blocks(self, key: ArmKey, blocks: Sequence[tuple[int, bytes]]) -> None:
         """New content of blocks of cells."""
         self.many(
-            "INSERT INTO cells (study, round, arm, block, counts) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (study, round, arm, block) DO UPDATE SET counts = excluded.counts",
-            [(study, number, arm, block, counts) for block, counts in blocks],
+            "INSERT INTO cells (study, round, epoch, arm, block, counts) VALUES (?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (study, round, epoch, arm, block) DO UPDATE SET counts = excluded.counts",
+            [(*key, block, counts) for block, counts in blocks],
         )
 
-    def arm_counts(self, study: int, number: int) -> dict[int, int]:
-        """How many reports each arm of a round has; arms without reports are left out."""
-        return dict(self.execute("SELECT arm, reports FROM arms WHERE study = ? AND round = ?", (study, number)))
+    def epochs(self, study: int, number: int) -> list[int]:
+        """The epochs of a round that have reports, in order."""
+        rows = self.execute(
+            "SELECT DISTINCT epoch FROM arms WHERE study = ? AND round = ? ORDER BY epoch", (study, number)
+        )
+        return [epoch for (epoch,) in rows]
 
-    def blocks(self, study: int, number: int) -> dict[int, list[tuple[int, bytes]]]:
+    def arm_counts(self, study: int, number: int, epoch: int) -> dict[int, int]:
+        """How many reports each arm has in an epoch of a round; arms without reports are left out."""
+        where = "study = ? AND round = ? AND epoch = ?"
+        return dict(self.execute(f"SELECT arm, reports FROM arms WHERE {where}", (study, number, epoch)))
+
+    def blocks(self, study: int, number: int, epoch: int) -> dict[int, list[tuple[int, bytes]]]:
         """The blocks of cells that are not zero, by arm."""
-        found: dict[int, list[tuple[int, bytes]]] = {}
-        rows = self.execute("SELECT arm, block, counts FROM cells WHERE study = ? AND round = ?", (study, number))
+        blocks: dict[int, list[tuple[int, bytes]]] = {}
+        where = "study = ? AND round = ? AND epoch = ?"
+        rows = self.execute(f"SELECT arm, block, counts FROM cells WHERE {where}", (study, number, epoch))
         for arm, block, counts in rows:
-            found.setdefault(arm, []).append((block, bytes(counts)))
-        return found
+            blocks.setdefault(arm, []).append((block, bytes(counts)))
+        return blocks
 
     def add_outcomes(self, study: int, counts: Iterable[tuple[str, int]]) -> None:
         """How many reports were not counted, by reason."""

@@ -40,6 +40,22 @@ STEPS: tuple[tuple[str, ...], ...] = (
         # How many counted ids begin with each byte: 256 numbers, the signs of ids that were not drawn at random.
         "CREATE TABLE first_bytes (study BIGINT PRIMARY KEY, counts BYTES NOT NULL)",
     ),
+    (
+        # Counts by the epoch in which a question is asked; all that was counted before was asked in epoch 0. The epoch
+        # of `reports` is another one: the days in which a report came.
+        "CREATE TABLE arms_by_epoch (study BIGINT, round BIGINT, epoch BIGINT, arm BIGINT, reports BIGINT NOT NULL,"
+        " PRIMARY KEY (study, round, epoch, arm)) KEYED",
+        "INSERT INTO arms_by_epoch (study, round, epoch, arm, reports) SELECT study, round, 0, arm, reports FROM arms"
+        " ORDER BY 1, 2, 4",
+        "DROP TABLE arms",
+        "ALTER TABLE arms_by_epoch RENAME TO arms",
+        "CREATE TABLE cells_by_epoch (study BIGINT, round BIGINT, epoch BIGINT, arm BIGINT, block BIGINT,"
+        " counts BYTES NOT NULL, PRIMARY KEY (study, round, epoch, arm, block)) KEYED",
+        "INSERT INTO cells_by_epoch (study, round, epoch, arm, block, counts)"
+        " SELECT study, round, 0, arm, block, counts FROM cells ORDER BY 1, 2, 4, 5",
+        "DROP TABLE cells",
+        "ALTER TABLE cells_by_epoch RENAME TO cells",
+    ),
 )
 FIRST_BYTES = 4  # the step after which they are counted once from the ids that are stored
 VERSION = len(STEPS)
@@ -51,8 +67,8 @@ TABLES: dict[str, tuple[str, ...]] = {
         *("round", "reports", "checksum", "closed_epoch"),
     ),
     "rounds": ("study", "round", "manifest"),
-    "arms": ("study", "round", "arm", "reports"),
-    "cells": ("study", "round", "arm", "block", "counts"),
+    "arms": ("study", "round", "epoch", "arm", "reports"),
+    "cells": ("study", "round", "epoch", "arm", "block", "counts"),
     "reports": ("study", "id", "epoch", "digest"),
     "outcomes": ("study", "code", "count"),
     "acts": ("number", "entry", "hash"),

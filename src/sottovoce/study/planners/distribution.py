@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.core.domain import Circle, Integers, Interval
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.exchange import codec
@@ -28,7 +27,6 @@ from sottovoce.estimate.distribution.evidence import buckets_of
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.estimate.distribution.readings.projected import is_projection
 from sottovoce.estimate.prior import Prior
-from sottovoce.mechanisms.distribution.common import possible
 from sottovoce.study import workloads
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, Ways, no_method, normal_quantile
 
@@ -193,20 +191,20 @@ def buckets_for(question: Distribution) -> int:
     domain = question.domain
     if question.buckets is not None:
         return question.buckets
-    values = possible(domain)
-    if values is not None and (values <= MOST_VALUES or not isinstance(domain, (Integers, Interval))):
+    values = domain.points
+    if values is not None and (values <= MOST_VALUES or domain.line is None):
         return values
     return BUCKETS
 
 
 def at_points(question: DistributionQuestion, epsilon: Decimal) -> Mechanism | None:
     """Bins that end where the question does, if it names points of numbers."""
-    domain, (lows, points) = question.domain, question.bin_ends()
-    if not isinstance(domain, (Integers, Interval)):
+    domain, (lows, points) = question.domain.line, question.bin_ends()
+    if domain is None:
         return None
     # A bin ends before its edge: the next possible answer above a point, or right after the point on a continuum.
     size = max(abs(Decimal(domain.low)), abs(Decimal(domain.high)))
-    after = 1 if isinstance(domain, Integers) else domain.step or Decimal((0, (1,), size.adjusted() - AFTER))
+    after = domain.spacing or Decimal((0, (1,), size.adjusted() - AFTER))
     edges = {*map(Decimal, lows)} | {Decimal(point) + after for point in points if point < domain.high}
     inside = sorted(edge for edge in edges if domain.low < edge <= domain.high)
     return build("binned", domain, epsilon=epsilon, edges=inside) if inside else None
@@ -232,6 +230,6 @@ def planner(request: Request) -> Planner:
 
 def expected_of(domain: Domain, prior: Any) -> Any:
     """The prior in a form that buckets take."""
-    if prior is None or isinstance(prior, Prior) or not isinstance(domain, (Circle, Integers, Interval)):
+    if prior is None or isinstance(prior, Prior) or domain.scalar is None:
         return prior if prior is None or isinstance(prior, Prior) else np.asarray(prior, float)
     return Prior.of(prior)

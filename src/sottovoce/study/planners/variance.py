@@ -91,9 +91,9 @@ class VarianceWays(Ways):
 
 def planner(request: Request) -> VariancePlanner:
     """Checks the request; the prior is a `Prior`, or answers of earlier days."""
-    domain = request.question.domain
-    if not isinstance(domain, (Integers, Interval)):
-        raise reject("question", OWNER, "about a range of numbers (Integers or Interval)", domain)
+    domain = request.question.domain.line
+    if domain is None:
+        raise reject("question", OWNER, "about a range of numbers (Integers or Interval)", request.question.domain)
     if not request.includes_sampling:
         raise reject("target", OWNER, "'population' for a variance", request.target)
     belief = None if request.prior is None else belief_of(domain, request.prior)

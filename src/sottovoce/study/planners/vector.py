@@ -7,11 +7,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import singledispatch
 
 import numpy as np
 
 from sottovoce.core.channel.facets import Coordinates, need
-from sottovoce.core.domain import Ball, Box, Domain, Record, Sparse
+from sottovoce.core.domain import Ball, Box, Domain, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
@@ -57,7 +58,7 @@ class VectorPlanner(Planner):
 
     @property
     def measure(self) -> str:
-        if isinstance(self.domain, Record):
+        if self.domain.fields:
             return "a field's mean in units of its range, root mean square over all fields"
         return "a coordinate's mean, root mean square over all coordinates"
 
@@ -113,9 +114,10 @@ def planner(request: Request) -> VectorPlanner:
     """Checks the request; the prior is a `Prior` of one coordinate."""
     request.refuse_mechanism()
     domain, prior = request.question.domain, request.prior
-    if not isinstance(domain, (Ball, Sparse)) and not _is_numbers(domain):
+    bounded_together = isinstance(domain, (Ball, Sparse))
+    if not bounded_together and not _is_numbers(domain):
         raise reject("question", OWNER, "about a Box, a Ball, a Sparse, or a record of numbers", domain)
-    if prior is not None and (isinstance(domain, (Ball, Sparse)) or not isinstance(prior, Prior)):
+    if prior is not None and (bounded_together or not isinstance(prior, Prior)):
         must_be = "left out for a Ball or a Sparse" if isinstance(prior, Prior) else "a Prior of one coordinate"
         raise reject("prior", OWNER, must_be, prior)
     for part in domain.coordinates or ():
@@ -130,21 +132,34 @@ def _is_numbers(domain: object) -> bool:
 
 def mean_coordinate_variance(mechanism: Mechanism, prior: Prior | None, n: int, *, target: str = "population") -> float:
     """The mean, over the coordinates, of the expected variance; for a record, in units of the ranges."""
-    domain = mechanism.domain
-    if isinstance(domain, Ball):
-        even = np.full(domain.dimensions, float(domain.radius) / math.sqrt(domain.dimensions) * (1 - 1e-12))
-        # Of a coordinate, where vectors point everywhere.
-        spread = float(domain.radius) ** 2 / domain.dimensions if target == "population" else 0.0
-        return float(mechanism.variance(even, n, target=target).mean()) + spread / n
-    if isinstance(domain, Sparse):
-        return float(mechanism.variance({}, n, target=target).mean())
+    return _mean_variance(mechanism.domain, mechanism, prior, n, target)
+
+
+@singledispatch
+def _mean_variance(domain: Domain, mechanism: Mechanism, prior: Prior | None, n: int, target: str) -> float:
     parts = domain.coordinates or ()
-    if isinstance(domain, Box):
-        belief = expected_answers(parts[0]) if prior is None else prior
-        return float(mechanism.variance(belief, n, target=target).mean())
     each = mechanism.variance([expected_answers(part) if prior is None else prior for part in parts], n, target=target)
     ranges = np.array([float(part.numbers.high - part.numbers.low) for part in parts if part.numbers is not None])
     return float((each / ranges**2).mean())
+
+
+@_mean_variance.register
+def _(domain: Box, mechanism: Mechanism, prior: Prior | None, n: int, target: str) -> float:
+    belief = expected_answers(domain.side) if prior is None else prior
+    return float(mechanism.variance(belief, n, target=target).mean())
+
+
+@_mean_variance.register
+def _(domain: Sparse, mechanism: Mechanism, prior: Prior | None, n: int, target: str) -> float:
+    return float(mechanism.variance({}, n, target=target).mean())
+
+
+@_mean_variance.register
+def _(domain: Ball, mechanism: Mechanism, prior: Prior | None, n: int, target: str) -> float:
+    """Of a coordinate, where vectors point everywhere."""
+    even = np.full(domain.dimensions, float(domain.radius) / math.sqrt(domain.dimensions) * (1 - 1e-12))
+    spread = float(domain.radius) ** 2 / domain.dimensions if target == "population" else 0.0
+    return float(mechanism.variance(even, n, target=target).mean()) + spread / n
 
 
 def _rank(mechanism: Mechanism, ratio: float, size: int) -> tuple[bool, bool, float, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from sottovoce.core.domain import Domain
 from sottovoce.core.question import Cdf
 from sottovoce.core.round import Estimates
+from sottovoce.study.question_tables import RANGE, QuestionTable
 from sottovoce.study.questions.base import StudyQuestion, Truth, first_estimate
 
 
@@ -18,7 +19,13 @@ from sottovoce.study.questions.base import StudyQuestion, Truth, first_estimate
 class StudyCdf(StudyQuestion):
     """The share of the answers up to each point."""
 
+    keys: ClassVar[tuple[str, ...]] = ("points", *RANGE)
     shares_report: ClassVar[bool] = True
+
+    @classmethod
+    def read(cls, table: QuestionTable) -> Cdf | None:
+        domain = table.numbers()
+        return None if domain is None else table.built("points", lambda: Cdf(domain, table.table.get("points", ())))
 
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
         domain, estimate = self.question.domain, first_estimate(estimates)

@@ -5,18 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sottovoce.core.question import CircularMean
 from sottovoce.core.round import Estimates
+from sottovoce.study.question_tables import QuestionTable
 from sottovoce.study.questions.base import StudyQuestion, Truth
 
 
 @dataclass(frozen=True, slots=True)
 class StudyCircularMean(StudyQuestion):
     """The circular mean, such as of a time of day."""
+
+    keys: ClassVar[tuple[str, ...]] = ("period",)
+
+    @classmethod
+    def read(cls, table: QuestionTable) -> CircularMean | None:
+        domain = table.circle()
+        return None if domain is None else CircularMean(domain)
 
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
         turns = 2 * np.pi * np.array([float(value) for value in column]) / self.period

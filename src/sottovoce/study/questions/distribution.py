@@ -11,7 +11,6 @@ import numpy as np
 from sottovoce.core.domain import Categories
 from sottovoce.core.question import Cdf, Distribution
 from sottovoce.core.round import Estimates
-from sottovoce.estimate.distribution.band import quiet_band
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.expected import cumulative
 from sottovoce.estimate.estimate import Estimate
@@ -83,7 +82,7 @@ class StudyDistribution(StudyQuestion):
 
     def _curve(self, estimate: Estimate, level: float) -> str:
         """The curve and the band of `Estimate.plot`: it never falls, and the band holds the curve and the truth."""
-        band = quiet_band(estimate.curve(), level)
+        band = estimate.curve().quiet_band(level)
         values = np.clip(band.values, 0, 1)
         ends = np.minimum(band.low, values), np.maximum(band.high, values)
         points = [Point("", *map(float, one)) for one in zip(values, *ends, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -26,4 +27,5 @@ class StudyVariance(StudyQuestion):
         return None if domain is None else Variance(domain)
 
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
-        return truth_of_numbers(column)
+        truth = truth_of_numbers(column)
+        return {**truth, ("sd", ""): math.sqrt(truth[Variance.noun, ""])}

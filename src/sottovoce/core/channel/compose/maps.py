@@ -154,6 +154,7 @@ class NumberedMap(Declared, ABC):
     """Public functions that are numbered: a report's id chooses one of them, uniformly."""
 
     kind: ClassVar[str]
+    orthogonal: ClassVar[bool] = False  # the columns of two codes, over all functions and positions, have no product
     bits: int
     __slots__ = ()
 

@@ -330,3 +330,21 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
         if isinstance(self.map, AskedMap) and isinstance(self.inner, Bits):  # fewer bits, times as many ids as codes
             inners = (Bits(min(self.inner.k, 2), self.inner.p, self.inner.q, self.inner.encoding),)
         return tuple(type(self)(small, inner) for inner in inners for small in self.map.miniatures(inner.inputs))
+
+
+def public_layers(channel: Channel) -> tuple[Public, ...]:
+    """The public maps that a report's id chooses, outermost first, each with the channel behind it."""
+    return (channel, *public_layers(channel.inner)) if isinstance(channel, Public) else ()
+
+
+def behind_maps(channel: Channel) -> Channel:
+    """The channel behind all public maps."""
+    layers = public_layers(channel)
+    return layers[-1].inner if layers else channel
+
+
+def numbered_functions(channel: Channel) -> tuple[NumberedMap, Channel]:
+    """The public functions of a channel that are counted one by one, and the channel behind them."""
+    if not isinstance(channel, Public) or not isinstance(channel.map, NumberedMap):
+        raise TypeError(f"The reports of a {channel.kind} channel are not counted by public function.")
+    return channel.map, channel.inner

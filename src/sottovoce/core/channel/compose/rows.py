@@ -30,6 +30,7 @@ class BloomMap(NumberedMap):
     """
 
     kind: ClassVar[str] = "bloom"
+    orthogonal: ClassVar[bool] = True
     derived: ClassVar[Mapping[str, Form]] = {"polynomial": INTEGER}
     k: int = integer()
     g: int = integer(2, MAX_ORDER)

@@ -49,4 +49,4 @@ def _read(spec: object, owner: str, name: str) -> tuple[Rounding, ...]:
     return tuple(grids)
 
 
-GRIDS = Form("grids", _read, _plain, lambda name, owner, grids: check_grids(owner, grids))
+GRIDS: Form = Form("grids", _read, _plain, lambda name, owner, grids: check_grids(owner, grids))

@@ -12,7 +12,7 @@ from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Costed, PublicCoins, Relaying, Summed, Vectors
 from sottovoce.core.channel.shapes import Capped
-from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, Reading, axis_ends, facts
+from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, SummandScale, axis_ends, facts
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import a_channel, declared, integer
 from sottovoce.core.errors import ParameterError
@@ -133,7 +133,7 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
         round_off(values, dithers, unfolded_scale(self), found)
         return [*found, *(number**2 for number in found)]
 
-    def reading(self) -> Reading:
+    def reading(self) -> SummandScale:
         """How the decoded coordinates are read: as if the rotation were uniform."""
         known, k, full = facts(self.inner), self.inner.size, self.padded
         # The length of a random projection of a unit vector is the root of a beta variable; this is its mean.
@@ -144,7 +144,7 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
         across = (1 - along) / (full - 1)
         step = 1 / (FINE * math.sqrt(full))
         more = lost * k / full + step**2 / 6
-        return Reading(MIDDLE, step / scale, (along + more) / scale**2, (across + more) / scale**2)
+        return SummandScale(MIDDLE, step / scale, (along + more) / scale**2, (across + more) / scale**2)
 
     # --- the law -----------------------------------------------------------------------------------
     @property

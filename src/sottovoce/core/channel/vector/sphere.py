@@ -46,7 +46,7 @@ class Facts(NamedTuple):
     reach: float  # the largest coordinate that is sent
 
 
-class Reading(NamedTuple):
+class SummandScale(NamedTuple):
     """How sums of a tally are read: a summand s is read as (s - origin) * step, in units of the radius.
 
     The mean square of the reading of a coordinate is `across` if the answer is perpendicular to it, `along` if it is
@@ -143,13 +143,13 @@ class Cap(Channel, Vectors, Summed, Capped):
         levels = report.to_bytes(self.size, "little")
         return [*levels, *(level**2 for level in levels)]
 
-    def reading(self) -> Reading:
+    def reading(self) -> SummandScale:
         """How the levels are read."""
         known = facts(self)
         width = 2 * known.reach / TOP
         lost = width**2 / 6  # the mean variance of rounding
         along, across = ((square + lost) / known.mean**2 for square in (known.square, known.across))
-        return Reading(TOP / 2, width / known.mean, along, across)
+        return SummandScale(TOP / 2, width / known.mean, along, across)
 
     # --- the law -----------------------------------------------------------------------------------
     @property

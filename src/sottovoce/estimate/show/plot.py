@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
-from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
-from sottovoce.estimate.group.contrasts import Difference, Pairs
-from sottovoce.estimate.show import subject
-from sottovoce.estimate.tables import decimals, number
+from sottovoce.estimate.show.remarks import remark
+from sottovoce.estimate.show.tables import decimals, number, subject
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.group.contrasts import Difference, Pairs
+    from sottovoce.estimate.request import IntervalRequest
 
 MOST_LISTED = 40  # rows with a label and numbers; more are points along an axis of places
 MOST_LABEL = 30
@@ -29,18 +32,18 @@ BAR, MARK, LINE = "0.55", "C0", "0.8"
 Floats = NDArray[np.float64]
 
 
-def plot(estimate: Estimate, bounds: Bounds, level: float, about: str, target: str, axes: Any) -> Any:
+def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any) -> Any:
     """One row for each value, in the order of the domain: point, interval, numbers; lines where the truth must end."""
     labels = [printable(text, MOST_LABEL) for text in estimate.axes.texts()]
-    places = decimals(np.sqrt(estimate.evidence.variances(target)))
+    places = decimals(np.sqrt(estimate.evidence.variances(request.target)))
     limits = [float(end) for end in estimate.evidence.limits] if np.ndim(estimate.evidence.limits[0]) == 0 else []
-    note = estimate.remark(bounds, target=target)
+    note = remark(estimate, bounds, request.target)
     noun = subject(estimate) if len(labels) == 1 else estimate.evidence.noun
     named = f"{noun}, from {limits[0]:g} to {limits[1]:g}" if np.isfinite(limits).all() and limits else noun
     through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in estimate.sources)))
     kind = "simulation of " if estimate.simulated else ""
     title = f"{kind}{through}, {plural(estimate.n, 'report', ',')}, epsilon {estimate.epsilon:.4g}"
-    title += f"\n{100 * level:g} % {about}"
+    title += f"\n{estimate.chosen(request).words()}"
     picture = DrawnValues(labels, estimate.values, bounds, places, limits)
     if len(labels) <= MOST_LISTED:
         return _rows(picture, axes, title, (": ".join(estimate.axes.headings), named), note)

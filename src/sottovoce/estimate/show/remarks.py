@@ -11,6 +11,7 @@ from sottovoce.core.language.plural import plural
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.evidence import Bounds
+    from sottovoce.estimate.request import Target
 
 
 def outside(found: Estimate) -> int:
@@ -25,7 +26,7 @@ def reach(found: Estimate) -> str:
     return f"[{low[0]:g}, {high[0]:g}]" if len(low) == len(high) == 1 else "their ranges"
 
 
-def remark(found: Estimate, bounds: Bounds, *, target: str = "population") -> str | None:
+def remark(found: Estimate, bounds: Bounds, target: Target) -> str | None:
     """Why estimates or intervals lie outside the possible range, and which method stays inside; None if none do."""
     low, high = found.evidence.limits
     beyond = (found.values < low) | (found.values > high)

@@ -13,19 +13,29 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
 from sottovoce.core.language.display import printable
+from sottovoce.core.question import Mean, Variance
 from sottovoce.core.registry import BUILDERS, builder
 from sottovoce.core.registry import names as registered
 from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.estimate.axes import VALUE
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sottovoce.estimate.estimate import EstimateSource
+    from sottovoce.estimate.estimate import Estimate, EstimateSource
 
 TARGETED = {
-    "population": "for the population that the participants were drawn from",
-    "sample": "for these participants themselves",
+    Target.POPULATION: "for the population that the participants were drawn from",
+    Target.SAMPLE: "for these participants themselves",
+}
+# What one value among several is, where that is not "the <noun> of each <value or group>".
+SUBJECTS = {
+    "mean of a coordinate": "mean of each coordinate",
+    "variance within": "variance within each group",
+    "value of an attribute": "value of each attribute",
+    "share within": "share of each value within each group",
 }
 LABELS = ("group", "other")  # of comparisons
 # Columns whose numbers have another scale than the estimates.
@@ -86,6 +96,15 @@ def references_of(names: Iterable[str]) -> list[str]:
     return found
 
 
+def subject(found: Estimate) -> str:
+    """What was estimated, such as "share of each value"."""
+    noun = found.evidence.noun
+    if len(found.values) == 1:
+        labelled = isinstance(found.question, (Mean, Variance)) and found.axes.headings == (VALUE,)
+        return printable(found.labels[0]) if labelled else noun
+    return SUBJECTS.get(noun, f"{noun} of each {' and '.join(found.axes.headings)}")
+
+
 def methods_sentence(
     subject: str, n: int, sources: Sequence[EstimateSource], about: Sequence[str], simulated: bool
 ) -> str:
@@ -104,10 +123,13 @@ def methods_sentence(
     return in_words(" ".join(text), simulated)
 
 
-def intervals_sentence(level: float, method: str, target: str, simultaneous: str = "") -> str:
+def intervals_sentence(request: IntervalRequest) -> str:
     """Which intervals a table has."""
-    held = f", which hold all at once ({simultaneous})" if simultaneous else ""
-    return f"Intervals are {100 * level:g} % confidence intervals by the method {method}{held}, {TARGETED[target]}."
+    held = ", which hold all at once (Bonferroni)" if request.simultaneous else ""
+    return (
+        f"Intervals are {100 * request.level:g} % confidence intervals by the method {request.method}{held},"
+        f" {TARGETED[request.target]}."
+    )
 
 
 # --- three formats ------------------------------------------------------------------------------------------------

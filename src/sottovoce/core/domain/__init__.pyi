@@ -1,0 +1,24 @@
+# Written by `python -m scripts.write_stub` from the names in __init__.py.
+from sottovoce.core.domain.ball import Ball as Ball
+from sottovoce.core.domain.base import Domain as Domain
+from sottovoce.core.domain.base import View as View
+from sottovoce.core.domain.base import domain_from_spec as domain_from_spec
+from sottovoce.core.domain.box import Box as Box
+from sottovoce.core.domain.circle import Circle as Circle
+from sottovoce.core.domain.clamp import Clamp as Clamp
+from sottovoce.core.domain.digit import Digit as Digit
+from sottovoce.core.domain.fields import Fields as Fields
+from sottovoce.core.domain.pair import Pair as Pair
+from sottovoce.core.domain.plain import Categories as Categories
+from sottovoce.core.domain.plain import Integers as Integers
+from sottovoce.core.domain.plain import Interval as Interval
+from sottovoce.core.domain.plain import Record as Record
+from sottovoce.core.domain.powers import Powers as Powers
+from sottovoce.core.domain.sparse import Sparse as Sparse
+from sottovoce.core.domain.text import Text as Text
+from sottovoce.core.domain.views import Above as Above
+from sottovoce.core.domain.views import Bins as Bins
+from sottovoce.core.domain.views import Level as Level
+from sottovoce.core.domain.views import Prefix as Prefix
+from sottovoce.core.domain.views import Select as Select
+from sottovoce.core.domain.views import Square as Square

@@ -1,0 +1,1 @@
+"""How estimates and comparisons are shown: tables, sentences, pictures."""
