@@ -12,6 +12,7 @@ from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.question.base import Question
 
+Ends = tuple[Any, Any]  # the first and the last value of an interval; without a first value it starts with the domain
 _ORDERED = ("interval", "integers", "categories")
 _AROUND = "circle"
 _CLOSEST = 2.0**-32  # of the size of its ends that a continuum may be long: 16 bits for buckets, 5 inside each of them
@@ -32,9 +33,17 @@ class DistributionQuestion(Question):
             domain = domain.of
         return domain
 
-    def bin_ends(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """First and last values of the intervals whose shares are asked for: bins that end there tell them exactly."""
-        return (), ()
+    def intervals(self) -> tuple[Ends, ...]:
+        """The intervals whose shares are asked for: bins that end there tell them exactly."""
+        return ()
+
+
+class IntervalQuestion(DistributionQuestion):
+    """A question about the shares of some intervals: `intervals` is all that plans, estimates and truths need."""
+
+    is_share: ClassVar[bool] = True
+    read_from_curve: ClassVar[bool] = True
+    __slots__ = ()
 
 
 def check_distributed(owner: str, domain: object) -> None:
