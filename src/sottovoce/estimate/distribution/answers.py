@@ -23,6 +23,7 @@ from sottovoce.core.question import (
     Range,
     Variance,
 )
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution import compatible
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
@@ -105,8 +106,8 @@ class QuantileAnswer(AnswerEvidence):
         return *(method for method in self.source.curve_methods if method != GUARDED), EVEN
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return [f"{part:g}" for part in self.parts]
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("quantile", [f"{part:g}" for part in self.parts])
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -193,7 +194,7 @@ class SpreadAnswer(AnswerEvidence):
     quality: ClassVar[str] = QuantileAnswer.quality
     methods: ClassVar[tuple[str, ...]] = ("normal",)
     noun: ClassVar[str] = "interquartile range"
-    labels: ClassVar[tuple[str, ...]] = ("interquartile range",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("interquartile range",))  # type: ignore[misc]
     quantiles: QuantileAnswer
     question: ClassVar[None] = None  # type: ignore[assignment, misc]
 
@@ -251,7 +252,7 @@ def _(question: Cdf, source: DistributionEvidence) -> Evidence:
     return _part(
         source,
         question,
-        _shown(points),
+        Axes.of("point", _shown(points)),
         np.array([buckets.up_to(point) for point in points]),
         np.array([buckets.sure(None, point) for point in points]),
         np.array([buckets.touched(None, point) for point in points]),
@@ -262,19 +263,19 @@ def _(question: Cdf, source: DistributionEvidence) -> Evidence:
 def _(question: Range, source: DistributionEvidence) -> Evidence:
     ends, buckets = (question.low, question.high), source.buckets
     weights = (part(*ends).reshape(1, -1) for part in (buckets.between, buckets.sure, buckets.touched))
-    return _part(source, question, [" to ".join(map(str, _shown(ends)))], *weights)
+    return _part(source, question, Axes.of("range", [" to ".join(map(str, _shown(ends)))]), *weights)
 
 
 def _part(
     source: DistributionEvidence,
     question: Question,
-    labels: Sequence[object],
+    axes: Axes,
     weights: Floats,
     inner: Floats,
     outer: Floats,
 ) -> PartAnswer:
     weights = np.where(inner == outer, inner, weights)  # a bucket may end so little above a point that it ends with it
-    return PartAnswer(source, weights, labels, (0.0, 1.0), question, inner=inner, outer=outer)
+    return PartAnswer(source, weights, axes, (0.0, 1.0), question, inner=inner, outer=outer)
 
 
 @_answer.register(Density)
@@ -286,7 +287,7 @@ def _(question: Density, source: DistributionEvidence) -> Evidence:
 def _(question: Mean, source: DistributionEvidence) -> Evidence:
     buckets, (low, high) = source.buckets, _ends(question)
     return source.read_as_numbers(question) or LinearAnswer(
-        source, buckets.numbers().reshape(1, -1), ["mean"], (low, high), question, buckets.room
+        source, buckets.numbers().reshape(1, -1), Axes.of("value", ["mean"]), (low, high), question, buckets.room
     )
 
 

@@ -53,8 +53,8 @@ class GroupVariancesEvidence(GroupEvidence):
         return self.whole.n
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.whole.labels
+    def axes(self) -> Axes:  # type: ignore[override]
+        return self.whole.axes
 
     @property
     def by_group(self) -> GroupMeansEvidence | None:
@@ -162,12 +162,8 @@ class ConditionalSharesEvidence(GroupEvidence):
     n: int
 
     @property
-    def axes(self) -> Axes:
+    def axes(self) -> Axes:  # type: ignore[override]
         return Axes((Axis("group", self.groups), Axis("value", self.categories)))
-
-    @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.axes.labels
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Evidence
 from sottovoce.estimate.mean.betting import Sides, sides
@@ -53,7 +54,7 @@ class MeanEvidence(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "betting", "hoeffding", "bernstein", "anytime")
     noun: ClassVar[str] = "mean"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     readings: Readings
     ends: tuple[float, float]  # of the domain
     origin: float

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Evidence
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile, numbers_of, profile
@@ -26,7 +27,7 @@ class SummedMeanEvidence(Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding", "bernstein")
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "mean"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     sums: ReadSums
     ends: tuple[float, float]  # of the domain
     reached: tuple[float, float]  # the least and the largest possible reading

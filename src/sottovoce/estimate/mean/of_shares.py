@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.question import Mean, Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.shares.base import SharesEvidence
@@ -55,7 +56,7 @@ class WeightedSharesEvidence(Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "mean"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     n: int
     centre: float
     away: float

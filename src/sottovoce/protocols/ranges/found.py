@@ -16,6 +16,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
@@ -63,8 +64,8 @@ class SignedSumEvidence(Evidence):
         return self.normal(level, target)
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return (self.label,)
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", (self.label,))
 
     def sentence(self, found: Estimate, level: float) -> str:
         (low,), (high,) = found.ci(level)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -14,6 +14,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Offer
 from sottovoce.estimate.shares.supports import SupportsEvidence
@@ -30,8 +31,8 @@ class SeparateSharesEvidence(SupportsEvidence):
     names: tuple[str, ...] = ()
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.names
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", self.names)
 
     @property
     def offers(self) -> frozenset[Offer]:
