@@ -101,6 +101,7 @@ def test_intervals_of_means_warn_where_rare_reports_are_too_few_and_only_there(m
         warnings.simplefilter("error")
         usual = means.ci()
     monkeypatch.setattr(group, "steadiness", lambda *_: np.array([30 / 1500, 29 / 1500]))
+    means = m.estimate(sv.Tally(m, 1500, cells.ravel())).means
     with pytest.warns(PoorIntervalWarning, match="1 of 2 groups"):
         doubtful = means.ci()
     assert np.array_equal(usual.low, doubtful.low) and np.array_equal(usual.high, doubtful.high)
@@ -231,3 +232,15 @@ def test_a_sum_of_squares_is_at_least_that_of_equal_values() -> None:
     equal = found.sums**2 / found.sizes
     assert (found.squares >= equal * (1 - 1e-12)).all() and (equal > bound).any()
     assert np.allclose(found.squares, np.maximum(bound, equal), rtol=1e-12)
+
+
+def test_a_contrast_of_groups_is_a_functional() -> None:
+    """The difference of two means, with its standard error; a group that is not estimable has weight zero."""
+    domain = sv.Pair(sv.Categories(["a", "b", "rare"]), sv.Interval(0, 10))
+    m = sv.mechanism("group-bernoulli", domain, epsilon=3)
+    people = [("a", 2), ("b", 7)] * 3000 + [("rare", 5)]
+    means = m.estimate(m.tally(m.privatize(people, seed=1)))
+    assert means.estimable.tolist() == [True, True, False]
+    for target in ("population", "sample"):
+        contrast, pair = means.evidence.functional([1, -1, 0], target), means.difference("a", "b", target=target)
+        assert contrast.values == pytest.approx([pair.value]) and contrast.errors == pytest.approx([pair.std_error])

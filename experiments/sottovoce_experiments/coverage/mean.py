@@ -106,7 +106,10 @@ class Judge:
     def noise(self, first: Floats, second: Floats) -> Floats:
         """The bound on the noise, from mean and mean square about the truth."""
         middle = self.known.centre - self.truth
-        return np.interp(second - 2 * middle * first + middle**2, *_noise(self.mechanism.channel, self.known.code))
+        return np.interp(
+            second - 2 * middle * first + middle**2,
+            *_noise(self.mechanism.channel, self.known.centre - self.known.origin),
+        )
 
 
 @lru_cache(maxsize=32)

@@ -91,11 +91,11 @@ class PairTests:
 
     def squared_scores(self, one: Floats, two: Floats) -> Floats:
         """Of the hypotheses that the first means are `one` and the second `two`; the last axis is that of the pairs."""
-        x, y = self.first.scores(one, self.margins[0]), self.second.scores(two, self.margins[1])
-        spread = self.first.residual(one) * self.second.residual(two)
+        first, second = self.first.residual(one), self.second.residual(two)
+        x, y = self.first.scores(one, self.margins[0], first), self.second.scores(two, self.margins[1], second)
         sizes, right, left, sums = self.joint
         mixed = sums - one * right - two * left + one * two * sizes
-        r = np.clip(mixed / np.sqrt(np.maximum(spread, np.finfo(float).tiny)), -_CLOSEST, _CLOSEST)
+        r = np.clip(mixed / np.sqrt(np.maximum(first * second, np.finfo(float).tiny)), -_CLOSEST, _CLOSEST)
         return np.asarray((x**2 + y**2 - 2 * r * x * y) / (1 - r**2))
 
     def statistics(self, differences: Floats) -> Floats:

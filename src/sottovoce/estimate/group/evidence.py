@@ -34,6 +34,7 @@ from sottovoce.estimate.group.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
 from sottovoce.estimate.group.views import GroupEvidence, GroupSharesEvidence, GroupSizesEvidence, GroupSumsEvidence
 from sottovoce.estimate.group.within import GroupVariancesEvidence, group_variances
+from sottovoce.estimate.remembered import remembered
 from sottovoce.estimate.request import check_level, check_target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
@@ -154,6 +155,10 @@ class GroupMeansEvidence(GroupEvidence):
         return Bounds(np.where(shown, low + self.centre, least), np.where(shown, high + self.centre, most))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
+        return self._poor
+
+    @cached_property
+    def _poor(self) -> NDArray[np.bool_]:
         """Whether reports are too few to estimate their own variance."""
         values = self.values()
         shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
@@ -187,6 +192,7 @@ class GroupMeansEvidence(GroupEvidence):
         key = self.totals.law.key
         return SupportsEvidence(self.cells.reshape(key.groups, -1).sum(axis=1), self.n, key.own, key.other)
 
+    @remembered
     def blocks(self, target: str) -> Blocks:
         """The covariance of sizes and centred sums, entry by entry."""
         check_target(target)
@@ -218,10 +224,12 @@ class GroupMeansEvidence(GroupEvidence):
         key = self.totals.law.key
         return np.floor(self._shown.least * key.gap + self.n * key.other).astype(np.int64) + 1
 
+    @remembered
     def _plain(self, target: str) -> Ratios:
         size, mixed, total = self.blocks(target).diagonals()
         return Ratios(self.totals.sums, self.totals.sizes, total, mixed, size)
 
+    @remembered
     def ratios(self, target: str) -> Ratios:
         """Sums (less the centre) over sizes, and which of these are shown."""
         return replace(self._plain(target), shown=self._shown)

@@ -93,9 +93,12 @@ class Ratios:
             return np.full(len(self.bottom), np.inf)
         return margin_of(self.bottom, np.sqrt(self.bottom_variance), self.shown.least)
 
-    def scores(self, ratio: Floats, margins: Floats) -> Floats:
-        """Standard normal scores of the hypothesis that the ratios are these, given that they are shown."""
-        error = np.sqrt(np.maximum(self.residual(ratio), np.finfo(float).tiny))
+    def scores(self, ratio: Floats, margins: Floats, residual: Floats | None = None) -> Floats:
+        """Standard normal scores of the hypothesis that the ratios are these, given that they are shown.
+
+        `residual` is that of the ratios, where it is known already.
+        """
+        error = np.sqrt(np.maximum(self.residual(ratio) if residual is None else residual, np.finfo(float).tiny))
         score = (self.top - ratio * self.bottom) / error
         if not np.isfinite(margins).any():
             return np.asarray(score)

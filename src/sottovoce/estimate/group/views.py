@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Offer
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Functional, Offer
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.group.shown_shares import lowest_share
@@ -48,6 +48,13 @@ class GroupEvidence(Evidence):
     def _covariance(self, target: str) -> Floats:
         """The covariance matrix of at most `MAX_GROUPS` groups."""
 
+    def functional(self, weights: Floats, target: str = "population") -> Functional:
+        """Weighted sums over the groups, such as a contrast; groups of weight zero need not be estimable."""
+        rows = np.atleast_2d(weights)
+        used = np.flatnonzero(rows.any(axis=0))
+        rows = rows[:, used]
+        return Functional(rows @ self.values()[used], rows @ self.covariance(target)[np.ix_(used, used)] @ rows.T)
+
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.zeros(len(self.labels), bool)
 
@@ -70,6 +77,25 @@ class GroupEvidence(Evidence):
 
     def framed(self, table: pd.DataFrame) -> pd.DataFrame:
         return table.assign(note=np.where(np.isnan(self.values()), NOT_ESTIMABLE, ""))
+
+
+class PartOfGroups(GroupEvidence):
+    """Numbers that were read together with the means of the groups, `whole`."""
+
+    whole: GroupMeansEvidence
+    __slots__ = ()
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.whole.n
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        return self.whole.axes
+
+    @property
+    def by_group(self) -> GroupMeansEvidence | None:
+        return self.whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,25 +198,13 @@ class GroupSizesEvidence(GroupSharesEvidence):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupSumsEvidence(GroupEvidence):
+class GroupSumsEvidence(PartOfGroups):
     """Sums of the values of each group, in the numbers of the answers."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal",)
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "sum of values"
     whole: GroupMeansEvidence
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.whole.n
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        return self.whole.axes
-
-    @property
-    def by_group(self) -> GroupMeansEvidence | None:
-        return self.whole
 
     @property
     def limits(self) -> tuple[float, float]:

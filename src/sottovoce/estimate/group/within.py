@@ -18,7 +18,7 @@ from sottovoce.estimate.evidence import Bounds, Offer, deviate
 from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, power_sums
 from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import keyed_channel, square_line, tells_squares
-from sottovoce.estimate.group.views import GroupEvidence
+from sottovoce.estimate.group.views import GroupEvidence, PartOfGroups
 from sottovoce.estimate.request import TARGETS
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupVariancesEvidence(GroupEvidence):
+class GroupVariancesEvidence(PartOfGroups):
     """The variance of the values within each group, for the population.
 
     It may be negative by noise. Rounding to a grid makes it uncertain by up to `bias`, for any number of reports.
@@ -47,18 +47,6 @@ class GroupVariancesEvidence(GroupEvidence):
     @property
     def limits(self) -> tuple[float, float]:
         return self.ends
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.whole.n
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        return self.whole.axes
-
-    @property
-    def by_group(self) -> GroupMeansEvidence | None:
-        return self.whole
 
     @property
     def offers(self) -> frozenset[Offer]:

@@ -11,16 +11,12 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.question import Mean, Question
-from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import Bounds, Evidence
-from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.shares.base import SharesEvidence
-
-Floats = NDArray[np.float64]
 
 
 class CodedNumbers(NamedTuple):
@@ -47,16 +43,13 @@ def coded_numbers(found: SharesEvidence, domain: Domain) -> CodedNumbers | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WeightedSharesEvidence(Evidence):
+class WeightedSharesEvidence(SingleMean):
     """The mean reading of reports, by their scores for all codes.
 
     `square` is the mean square of these readings about the centre, `held` that of the answers.
     """
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
-    default: ClassVar[str] = "normal"
-    noun: ClassVar[str] = "mean"
-    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     n: int
     centre: float
     away: float
@@ -67,16 +60,11 @@ class WeightedSharesEvidence(Evidence):
     poor: bool
     question: Question | None = None
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
     def values(self) -> Floats:
         return np.array([self.centre + self.away])
 
     @property
-    def spread(self) -> float:
-        """The sample variance of the readings; for a single reading, the largest possible variance."""
+    def spread(self) -> float:  # type: ignore[override]
         return (self.square - self.away**2) * self.n / (self.n - 1) if self.n > 1 else self.reach**2 / 4
 
     def variances(self, target: str) -> Floats:
@@ -84,22 +72,9 @@ class WeightedSharesEvidence(Evidence):
         each = self.spread if target == "population" else min(self.square - self.held, self.spread)
         return np.array([max(each, 0.0) / self.n])
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
-        half = hoeffding(self.reach, self.n, level)
-        return Bounds(self.values() - half, self.values() + half)
-
-    def normal_is_poor(self) -> NDArray[np.bool_]:
-        return np.array([self.poor])
-
-    def warning(self) -> str | None:
-        if not self.poor:
-            return None
-        return (
-            f"The normal interval is poor for these {self.n} reports: too few are expected to support some values. The"
-            " hoeffding interval holds."
-        )
+    @property
+    def why_poor(self) -> str:
+        return "too few are expected to support some values. The hoeffding"
 
 
 def mean_of_shares(found: SharesEvidence, domain: Domain) -> WeightedSharesEvidence | None:

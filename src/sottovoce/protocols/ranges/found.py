@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Clamp, Integers, Interval
@@ -16,140 +13,15 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates
-from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, sources_of
-from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.mean.clamped import CautiousMeanEvidence, RangeEvidence, SignedSumEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
-from sottovoce.estimate.shares.supports import clopper_pearson
 from sottovoce.protocols.ranges.bits import threshold_of
-from sottovoce.protocols.ranges.thresholds import SeparateSharesEvidence
 from sottovoce.tally.tally import Tally
 
-Floats = NDArray[np.float64]
 _CLIPPING = "How much higher the mean of the clamped numbers is than that of the numbers themselves"
 _CORRECTED = "The mean, without the bias of clamping but with the noise of estimating that bias"
 _MEAN = "The mean, estimated by that of the clamped numbers; its interval includes the possible part beyond the range"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SignedSumEvidence(Evidence):
-    """A constant plus independent means, each with a sign."""
-
-    methods: ClassVar[tuple[str, ...]] = ("normal",)
-    default: ClassVar[str] = "normal"
-    noun: ClassVar[str] = "mean"
-    parts: tuple[MeanEvidence, ...]
-    signs: tuple[int, ...]
-    constant: float
-    ends: tuple[float, float]
-    label: str
-    about: str = ""
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return sum(part.n for part in self.parts)
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
-    def values(self) -> Floats:
-        pairs = zip(self.signs, self.parts, strict=True)
-        return np.array([self.constant + sum(sign * float(part.values()[0]) for sign, part in pairs)], float)
-
-    def variances(self, target: str) -> Floats:
-        return np.array([sum(float(part.variances(target)[0]) for part in self.parts)])
-
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.normal(level, target)
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        return Axes.of("value", (self.label,))
-
-    def sentence(self, found: Estimate, level: float) -> str:
-        (low,), (high,) = found.ci(level)
-        return f"{self.about}: {found.value:.6g} ({level:.0%} interval from {low:.6g} to {high:.6g})."
-
-    def normal_is_poor(self) -> NDArray[np.bool_]:
-        return np.array([any(part.normal_is_poor()[0] for part in self.parts)])
-
-    def warning(self) -> str | None:
-        poor = next((part for part in self.parts if part.normal_is_poor()[0]), None)
-        if poor is None:
-            return None
-        return (
-            f"The normal interval is poor: {poor.n} of its reports are too few to know their own variance."
-            " The interval of the result named mean holds."
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CautiousMeanEvidence(SignedSumEvidence):
-    """The mean of clamped numbers as an estimate of the mean itself.
-
-    Its interval adds the possible parts beyond either end of the range to that of the clamped mean. Half of the error
-    probability goes to the clamped mean and a quarter to each end, so that the coverage is at least the level. The part
-    beyond is asked for in one bit, whose limits are exact: with a large budget nearly all reports are zero, and a
-    variance that was not seen must not make an interval narrow. For the same reason the clamped mean has its betting
-    interval if the normal one is poor. The variance is that of the clamped mean, without the cost of clamping.
-    """
-
-    methods: ClassVar[tuple[str, ...]] = ("cautious",)
-    default: ClassVar[str] = "cautious"
-    below: MeanEvidence | None = None  # of numbers clamped to the part below the range
-    above: MeanEvidence | None = None
-    unasked: tuple[float, float] = (0.0, 0.0)  # widths of the parts below and above about which nobody was asked
-
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        half = 1 - (1 - level) / 2
-        (clamped,) = self.parts
-        low, high = clamped.interval(half, "betting" if clamped.normal_is_poor()[0] else "normal", target)
-        if self.below is not None:  # one side of an interval has half its error probability
-            least, end = self.below.limits
-            low = low - np.clip(end - _of_bits(self.below, half).low, 0, end - least)
-        if self.above is not None:
-            end, most = self.above.limits
-            high = high + np.clip(_of_bits(self.above, half).high - end, 0, most - end)
-        return Bounds(low - self.unasked[0], high + self.unasked[1])
-
-    def normal_is_poor(self) -> NDArray[np.bool_]:
-        return np.array([False])  # no part of the interval is normal if that is poor
-
-    def warning(self) -> str | None:
-        return None
-
-
-def _of_bits(mean: MeanEvidence, level: float) -> Bounds:
-    """Exact limits of a mean whose reports are one bit each."""
-    read = mean.readings
-    ones = read.counts[read.numbers > (read.low + read.high) / 2].sum()
-    low, high = clopper_pearson(np.array([ones]), mean.n, level)
-    return Bounds(read.low + mean.reach * low, read.low + mean.reach * high)
-
-
-@dataclass(frozen=True, slots=True)
-class RangeEvidence(SeparateSharesEvidence):
-    """The range that was found, and the shares beyond its ends; ends of the domain have none.
-
-    Each share comes from answers of its own; `n` holds how many answered about each.
-    """
-
-    low: Decimal = Decimal(0)
-    high: Decimal = Decimal(0)
-    searchers: int = 0
-
-    def sentence(self, found: Estimate, level: float) -> str:
-        low, high = found.ci(level)
-        ends = ", ".join(
-            f"{share:.4f} are {name} ({level:.0%} interval from {max(0.0, left):.4f} to {right:.4f})"
-            for name, share, left, right in zip(self.labels, found.values, low, high, strict=True)
-        )
-        return (
-            f"{self.searchers} participants were asked about thresholds, with one bit each. The range found is"
-            f" [{decimal_text(self.low)}, {decimal_text(self.high)}]."
-            + (f" Of all participants, {ends}." if ends else " Nothing lies beyond it.")
-        )
 
 
 def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int) -> Estimates:

@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.shapes import support_rates
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
-from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, sources_of
-from sottovoce.estimate.evidence import Offer
-from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.estimate.mean.clamped import SeparateSharesEvidence
 from sottovoce.protocols.ranges.bits import threshold_of
 from sottovoce.tally.tally import Tally
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class SeparateSharesEvidence(SupportsEvidence):
-    """Shares that are independent, because other participants answered about each; `n` holds how many did."""
-
-    names: tuple[str, ...] = ()
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        return Axes.of("value", self.names)
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
-
-    def covariance(self, target: str) -> Floats:
-        return np.diag(self.variances(target))
-
-    def sentence(self, found: Estimate, level: float) -> str:
-        low, high = found.ci(level)
-        shares = ", ".join(
-            f"{share:.4f} {name} ({max(0.0, left):.4f} to {min(1.0, right):.4f})"
-            for name, share, left, right in zip(self.labels, found.values, low, high, strict=True)
-        )
-        return f"{found.n} participants were asked about a threshold each. Shares and {level:.0%} intervals: {shares}."
 
 
 def above_thresholds(domain: Domain, tallies: Iterable[Tally]) -> Estimate:

@@ -1,0 +1,157 @@
+"""The mean of numbers that were clamped to a range, with what is known about the part beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from sottovoce.core.params import decimal_text
+from sottovoce.estimate.axes import Axes
+from sottovoce.estimate.evidence import Bounds, Floats, Offer
+from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.mean.single import SingleMean
+from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
+
+if TYPE_CHECKING:
+    from sottovoce.estimate.estimate import Estimate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignedSumEvidence(SingleMean):
+    """A constant plus independent means, each with a sign."""
+
+    methods: ClassVar[tuple[str, ...]] = ("normal",)
+    parts: tuple[MeanEvidence, ...]
+    signs: tuple[int, ...]
+    constant: float
+    ends: tuple[float, float]
+    label: str
+    about: str = ""
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return sum(part.n for part in self.parts)
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", (self.label,))
+
+    def values(self) -> Floats:
+        pairs = zip(self.signs, self.parts, strict=True)
+        return np.array([self.constant + sum(sign * float(part.values()[0]) for sign, part in pairs)], float)
+
+    def variances(self, target: str) -> Floats:
+        return np.array([sum(float(part.variances(target)[0]) for part in self.parts)])
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        (low,), (high,) = found.ci(level)
+        return f"{self.about}: {found.value:.6g} ({level:.0%} interval from {low:.6g} to {high:.6g})."
+
+    @property
+    def poor(self) -> bool:
+        return any(part.poor for part in self.parts)
+
+    def warning(self) -> str | None:
+        few = next((part.n for part in self.parts if part.poor), None)
+        if not self.poor:
+            return None
+        return (
+            f"The normal interval is poor: {few} of its reports are too few to know their own variance."
+            " The interval of the result named mean holds."
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CautiousMeanEvidence(SignedSumEvidence):
+    """The mean of clamped numbers as an estimate of the mean itself.
+
+    Its interval adds the possible parts beyond either end of the range to that of the clamped mean. Half of the error
+    probability goes to the clamped mean and a quarter to each end, so that the coverage is at least the level. The part
+    beyond is asked for in one bit, whose limits are exact: with a large budget nearly all reports are zero, and a
+    variance that was not seen must not make an interval narrow. For the same reason the clamped mean has its betting
+    interval if the normal one is poor. The variance is that of the clamped mean, without the cost of clamping.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("cautious",)
+    default: ClassVar[str] = "cautious"
+    below: MeanEvidence | None = None  # of numbers clamped to the part below the range
+    above: MeanEvidence | None = None
+    unasked: tuple[float, float] = (0.0, 0.0)  # widths of the parts below and above about which nobody was asked
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        half = 1 - (1 - level) / 2
+        (clamped,) = self.parts
+        low, high = clamped.interval(half, "betting" if clamped.poor else "normal", target)
+        if self.below is not None:  # one side of an interval has half its error probability
+            least, end = self.below.limits
+            low = low - np.clip(end - _of_bits(self.below, half).low, 0, end - least)
+        if self.above is not None:
+            end, most = self.above.limits
+            high = high + np.clip(_of_bits(self.above, half).high - end, 0, most - end)
+        return Bounds(low - self.unasked[0], high + self.unasked[1])
+
+    @property
+    def poor(self) -> bool:
+        """No part of the interval is normal if that is poor."""
+        return False
+
+
+def _of_bits(mean: MeanEvidence, level: float) -> Bounds:
+    """Exact limits of a mean whose reports are one bit each."""
+    read = mean.readings
+    ones = read.counts[read.numbers > (read.low + read.high) / 2].sum()
+    low, high = clopper_pearson(np.array([ones]), mean.n, level)
+    return Bounds(read.low + mean.reach * low, read.low + mean.reach * high)
+
+
+@dataclass(frozen=True, slots=True)
+class SeparateSharesEvidence(SupportsEvidence):
+    """Shares that are independent, because other participants answered about each; `n` holds how many did."""
+
+    names: tuple[str, ...] = ()
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", self.names)
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
+
+    def covariance(self, target: str) -> Floats:
+        return np.diag(self.variances(target))
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        low, high = found.ci(level)
+        shares = ", ".join(
+            f"{share:.4f} {name} ({max(0.0, left):.4f} to {min(1.0, right):.4f})"
+            for name, share, left, right in zip(self.labels, found.values, low, high, strict=True)
+        )
+        return f"{found.n} participants were asked about a threshold each. Shares and {level:.0%} intervals: {shares}."
+
+
+@dataclass(frozen=True, slots=True)
+class RangeEvidence(SeparateSharesEvidence):
+    """The range that was found, and the shares beyond its ends; ends of the domain have none.
+
+    Each share comes from answers of its own; `n` holds how many answered about each.
+    """
+
+    low: Decimal = Decimal(0)
+    high: Decimal = Decimal(0)
+    searchers: int = 0
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        low, high = found.ci(level)
+        ends = ", ".join(
+            f"{share:.4f} are {name} ({level:.0%} interval from {max(0.0, left):.4f} to {right:.4f})"
+            for name, share, left, right in zip(self.labels, found.values, low, high, strict=True)
+        )
+        return (
+            f"{self.searchers} participants were asked about thresholds, with one bit each. The range found is"
+            f" [{decimal_text(self.low)}, {decimal_text(self.high)}]."
+            + (f" Of all participants, {ends}." if ends else " Nothing lies beyond it.")
+        )

@@ -1,0 +1,132 @@
+"""What evidence about one mean has in common: limits, intervals from the range of readings, and words."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.estimate.axes import Axes
+from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Floats
+from sottovoce.estimate.mean.bounds import bernstein, hoeffding
+from sottovoce.estimate.mean.moments import Profile
+from sottovoce.estimate.mean.readings import ReadSums
+
+
+class SingleMean(Evidence):
+    """The mean of a number.
+
+    Attributes:
+        ends: of the domain.
+        reach: the length of the range of the readings of one report.
+        spread: the sample variance of the readings; for a single reading, the largest possible variance.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding", "bernstein")
+    default: ClassVar[str] = "normal"
+    noun: ClassVar[str] = "mean"
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
+    ends: tuple[float, float]
+    reach: float
+    spread: float
+    __slots__ = ()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return self.ends
+
+    @property
+    @abstractmethod
+    def poor(self) -> bool:
+        """Whether the variance itself is poorly known."""
+
+    def normal_is_poor(self) -> NDArray[np.bool_]:
+        return np.array([self.poor])
+
+    def interval(self, level: float, method: str, target: str) -> Bounds:
+        if method == "normal":
+            return self.normal(level, target)
+        if method == "hoeffding":
+            half = hoeffding(self.reach, self.n, level)
+        else:
+            half = bernstein(self.reach, self.spread, self.n, level)
+        return Bounds(self.values() - half, self.values() + half)
+
+    def warning(self) -> str | None:
+        if not self.poor:
+            return None
+        return f"The normal interval is poor for these {self.n} reports: {self.why_poor} interval holds."
+
+    @property
+    def why_poor(self) -> str:
+        """Why the normal interval is poor, and the name of one that is not."""
+        raise NotImplementedError
+
+
+class ReadMean(SingleMean):
+    """The mean of reports that are read as numbers.
+
+    Attributes:
+        sums: number, mean and sample variance of the readings.
+        reached: the least and the largest possible reading.
+        origin: what is added to a code.
+        grid: the variance of a reading by the answer.
+    """
+
+    sums: ReadSums
+    reached: tuple[float, float]
+    origin: float
+    grid: Profile
+    __slots__ = ()
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.sums.n
+
+    @property
+    def centre(self) -> float:
+        """The middle of the domain."""
+        return sum(self.ends) / 2
+
+    @property
+    def reach(self) -> float:  # type: ignore[override]
+        return self.reached[1] - self.reached[0]
+
+    def values(self) -> Floats:
+        return np.array([float(self.sums.mean)])
+
+    def contributions(self) -> Contributions:
+        return Contributions(*(np.array([end]) for end in (*self.reached, float(self.n))))
+
+    @property
+    def spread(self) -> float:  # type: ignore[override]
+        return self.reach**2 / 4 if self.sums.variance is None else float(self.sums.variance)
+
+    @property
+    def noise(self) -> float:
+        """The variance of a report given its answer, averaged over the answers: an upper bound from the tally."""
+        code, (n, mean, variance) = self.centre - self.origin, self.sums
+        if variance is None:
+            return float(self.grid.squares(code).max())
+        square = float(variance * (n - 1) / n) + (float(mean) - self.centre) ** 2
+        return min(self.grid.noise(code, square), self.spread)
+
+    def variances(self, target: str) -> Floats:
+        return np.array([(self.spread if target == "population" else self.noise) / self.n])
+
+    @property
+    @abstractmethod
+    def few(self) -> bool:
+        """Whether the reports are too few to know their own variance, by its kurtosis."""
+
+    @property
+    def poor(self) -> bool:
+        """Too few reports; or a sample variance below the noise of every answer: rare reports were not seen yet."""
+        return self.few or self.spread < self.grid.variances.min() / 2
+
+    @property
+    def why_poor(self) -> str:
+        best = "betting" if "betting" in self.methods else "hoeffding"
+        return f"they are too few to know their own variance. The {best}"
