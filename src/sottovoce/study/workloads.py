@@ -21,6 +21,7 @@ from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.distribution.sums import share_covariance
 from sottovoce.estimate.prior import Prior, expected_answers
+from sottovoce.estimate.request import Target
 
 CUMULATIVE = frozenset({"cdf", "quantiles"})
 OF_NUMBERS = frozenset({"mean"})
@@ -87,7 +88,7 @@ def _covariance(mechanism: Mechanism, shares: Floats) -> Floats:
     """n times the covariance of the unbiased shares."""
     channel = mechanism.channel
     if isinstance(channel, Histogram):
-        return share_covariance(channel, shares, "population")
+        return share_covariance(channel, shares, Target.POPULATION)
     scores = linear_decode(channel, len(shares)).scores(np.eye(len(shares)))
     rates = transition_of(channel, len(shares)).forward(shares)
     values = scores @ rates

@@ -30,6 +30,7 @@ from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.request import Target
 
 Floats = NDArray[np.float64]
 DRAWS = 500  # curves: the mean width of an interval is then known to about one percent
@@ -63,7 +64,7 @@ class ExpectedDistribution:
         found = self.evidence(n).answer(question)
         if isinstance(found, PartAnswer) and not found.known:
             return self._of_parts(found, n, level)
-        low, high = found.interval(level, found.default, "population")
+        low, high = found.interval(level, found.default, Target.POPULATION)
         return _root_mean_square((high - low) / 2)
 
     @property

@@ -13,6 +13,7 @@ from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Floats
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile
 from sottovoce.estimate.mean.readings import ReadSums
+from sottovoce.estimate.request import Target
 
 
 class SingleMean(Evidence):
@@ -45,7 +46,7 @@ class SingleMean(Evidence):
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.array([self.poor])
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, level: float, method: str, target: Target) -> Bounds:
         if method == "normal":
             return self.normal(level, target)
         if method == "hoeffding":
@@ -113,8 +114,8 @@ class ReadMean(SingleMean):
         square = float(variance * (n - 1) / n) + (float(mean) - self.centre) ** 2
         return min(self.grid.noise(code, square), self.spread)
 
-    def variances(self, target: str) -> Floats:
-        return np.array([(self.spread if target == "population" else self.noise) / self.n])
+    def variances(self, target: Target) -> Floats:
+        return np.array([(self.spread if target == Target.POPULATION else self.noise) / self.n])
 
     @property
     @abstractmethod
