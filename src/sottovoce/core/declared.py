@@ -85,7 +85,8 @@ def texts() -> Any:
 
 def decimal(*, optional: bool = False) -> Any:
     """A decimal number, written as a text."""
-    return of_form(Form("decimal", specs.text, decimal_text, check_decimal, optional))
+    form = Form("decimal", specs.text, decimal_text, check_decimal, optional)
+    return of_form(form, default=None if optional else MISSING)
 
 
 def decimals() -> Any:
