@@ -37,7 +37,7 @@ def write(path: str, reports: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from sottovoce.tally.stream import to_arrow
+    from sottovoce.files.arrow import to_arrow
 
     # Privatized once and written again and again: the reader cannot tell, and making 50 million fresh
     # reports is not what is measured.
@@ -51,15 +51,15 @@ def write(path: str, reports: int) -> None:
 def read(path: str) -> None:
     from itertools import islice
 
-    from sottovoce.tally.stream import read_parquet
+    from sottovoce.files.reports import read_reports
 
     m = mechanism()
     # The first batch compiles what the stream calls, so that the idle figure holds all that does not grow
     # with the file.
-    m.tally_batches(islice(read_parquet(path, m), 1))
+    m.tally_batches(islice(read_reports(path, m), 1))
     idle = peak_megabytes()
     start = time.perf_counter()
-    tally = m.tally_batches(read_parquet(path, m))
+    tally = m.tally_batches(read_reports(path, m))
     seconds = time.perf_counter() - start
     print(peak_megabytes(), idle, seconds, tally.n)
 

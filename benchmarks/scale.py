@@ -37,11 +37,11 @@ MARKS = "<!-- scale: begin -->", "<!-- scale: end -->"
 # --- children: a peak of memory once reached never falls again -------------------------------------------------
 def count_with(engine: str, path: str) -> None:
     from sottovoce.engines import duckdb
-    from sottovoce.tally.stream import read_parquet
+    from sottovoce.files.reports import read_reports
 
     m = mechanism()
     work = {
-        "stream": lambda: m.tally_batches(read_parquet(path, m)),
+        "stream": lambda: m.tally_batches(read_reports(path, m)),
         "duckdb": lambda: duckdb.fold(duckdb.count(path, m), m),
         "unique": lambda: duckdb.fold(duckdb.count(path, m), m),
     }[engine]

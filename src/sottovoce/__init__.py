@@ -42,6 +42,8 @@ _NAMES = {
     "Round": "core.round:Round",
     "Protocol": "core.round:Protocol",
     "Reports": "fast.batch:Reports",
+    "read_reports": "files.reports:read_reports",
+    "write_reports": "files.writer:write_reports",
     "Tally": "tally.tally:Tally",
     "Estimate": "estimate.estimate:Estimate",
     "Evidence": "estimate.evidence:Evidence",

@@ -72,6 +72,8 @@ from sottovoce.estimate.group.within import group_frequencies as group_frequenci
 from sottovoce.estimate.prior import Prior as Prior
 from sottovoce.estimate.request import PoorIntervalWarning as PoorIntervalWarning
 from sottovoce.fast.batch import Reports as Reports
+from sottovoce.files.reports import read_reports as read_reports
+from sottovoce.files.writer import write_reports as write_reports
 from sottovoce.privacy.accounting.account import Account as Account
 from sottovoce.privacy.accounting.account import Entry as Entry
 from sottovoce.privacy.accounting.shuffling import shuffled as shuffled
@@ -223,6 +225,7 @@ __all__ = [
     "plan",
     "plan_study",
     "power_of_difference",
+    "read_reports",
     "read_study",
     "samples_needed",
     "shuffled",
@@ -230,4 +233,5 @@ __all__ = [
     "simulate_counts",
     "simulate_study",
     "smallest_share",
+    "write_reports",
 ]

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sottovoce as sv
-from sottovoce.cli.data.reports import Writer
 from sottovoce.core.specs import canonical
+from sottovoce.files.writer import Writer
 
 
 def bad_texts(answer: str) -> dict[str, str]:

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli.data.columns import Outside, column_names
-from sottovoce.cli.data.rows import layout, read_rows
 from sottovoce.core.specs import canonical
+from sottovoce.files.answer_rows import layout, read_rows
+from sottovoce.files.answers import Outside, column_names
 from tests.cli.test_files import Done, call, tallied
 
 pytestmark = pytest.mark.slow

@@ -25,12 +25,12 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.cli.app import app
-from sottovoce.cli.data.columns import Outside, codes
-from sottovoce.cli.data.files import FileProblem, writing
 from sottovoce.core.registry import fits
 from sottovoce.core.simulation import METADATA
 from sottovoce.core.specs import canonical
-from sottovoce.tally.stream import MECHANISM, from_arrow
+from sottovoce.files.answers import Outside, codes
+from sottovoce.files.arrow import MECHANISM, from_arrow
+from sottovoce.files.opening import FileProblem, writing
 from tests.cli.bad_files import write_bad_files
 from tests.cli.bad_lines import BAD
 
@@ -163,8 +163,8 @@ def test_categories_come_from_a_file_and_numbers_may_be_categories(raw: Path, tm
 
 
 def test_pieces_of_a_file_share_no_words(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sottovoce.cli.data.reports.MAX_ROWS", 13)
-    monkeypatch.setattr("sottovoce.cli.data.columns.ROWS", 101)
+    monkeypatch.setattr("sottovoce.files.reports.MAX_ROWS", 13)
+    monkeypatch.setattr("sottovoce.files.answers.ROWS", 101)
     mechanism = sv.mechanism("subset", sv.Integers(0, 99), epsilon=1)
     asked = ["--column", "age", "--method", "subset", "--epsilon", 1, "--low", 0, "--high", 99]
     call("privatize", raw / "people.parquet", *asked, "-o", tmp_path / "out.parquet", "--seed", 2)

@@ -14,10 +14,10 @@ from pyarrow.fs import LocalFileSystem, _MockFileSystem
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.cli.data import places
-from sottovoce.cli.data.reports import Writer
 from sottovoce.cli.show import Gauge
 from sottovoce.core.specs import canonical
+from sottovoce.files import places
+from sottovoce.files.writer import Writer
 from sottovoce.tally.tally import Tally
 
 M = sv.mechanism("grr", sv.Integers(0, 9), epsilon=1)
@@ -91,7 +91,7 @@ def test_a_run_that_was_interrupted_goes_on(
     assert len(list(kept.iterdir())) == 2
     last.write_bytes(whole)
     opened: list[str] = []
-    monkeypatch.setattr("sottovoce.cli.data.reports.parquet_source", lambda path: opened.append(path) or path)
+    monkeypatch.setattr("sottovoce.files.reports.parquet_source", lambda path: opened.append(path) or path)
     capsys.readouterr()
     assert main(line) == 0
     assert "2 of 3 files counted before" in capsys.readouterr().err

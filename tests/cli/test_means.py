@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli.data.columns import Outside, batch
 from sottovoce.client.typed import typed
 from sottovoce.core.specs import canonical
+from sottovoce.files.answers import Outside, batch
 from tests.cli.test_cli import BARE, process
 from tests.cli.test_files import call, tallied
 
@@ -102,8 +102,8 @@ def test_whole_numbers_have_a_mean_too(tmp_path: Path) -> None:
 
 
 def test_pieces_of_a_file_share_no_words(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sottovoce.cli.data.reports.MAX_ROWS", 13)
-    monkeypatch.setattr("sottovoce.cli.data.columns.ROWS", 101)
+    monkeypatch.setattr("sottovoce.files.reports.MAX_ROWS", 13)
+    monkeypatch.setattr("sottovoce.files.answers.ROWS", 101)
     asked = ["--column", "hours", "--method", "staircase", *ASKED, "--seed", 9]
     stream = call("privatize", raw / "people.parquet", *asked, "-o", "-").out
     mechanism = built("staircase")

@@ -97,7 +97,7 @@ def test_lines_as_people_keep_them(tmp_path: Path) -> None:
 
 @MECHANISMS
 def test_pieces_are_counted_like_the_whole(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sottovoce.cli.data.messages.BATCH_BYTES", 100)
+    monkeypatch.setattr("sottovoce.files.messages.BATCH_BYTES", 100)
     m = built(name)
     messages = sent(m, 23)
     for data in (lines(messages).encode(), b"".join(messages)):

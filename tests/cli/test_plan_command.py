@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli.data.domains import question_word
+from sottovoce.cli.domains import question_word
 from sottovoce.cli.studies.picture import errors_by_method
 from sottovoce.core.specs import canonical
 from tests.cli.test_files import call, tallied

@@ -16,10 +16,10 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main, tally
-from sottovoce.cli.data.reports import Writer
 from sottovoce.core.specs import canonical
 from sottovoce.engines import duckdb as engine
-from sottovoce.engines.rows import Reason
+from sottovoce.files.counts import Reason
+from sottovoce.files.writer import Writer
 from sottovoce.tally.tally import Tally
 
 M = sv.mechanism("grr", sv.Integers(0, 9), epsilon=1)

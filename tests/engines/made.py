@@ -23,9 +23,9 @@ import sottovoce as sv
 from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.engines.arms import Arms
-from sottovoce.engines.rows import CountedRows, account, fold_arms
 from sottovoce.fast.batch import from_payloads
+from sottovoce.files.arms import Arms
+from sottovoce.files.counts import CountedRows, account, fold_arms
 from sottovoce.tally.tally import Tally
 
 PAIR = sv.Pair(sv.Categories(["a", "b", "c"]), sv.Interval(0, 1))

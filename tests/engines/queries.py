@@ -11,7 +11,7 @@ import pyarrow as pa
 import sottovoce as sv
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.engines.rows import account, fold
+from sottovoce.files.counts import account, fold
 from sottovoce.tally.tally import Tally
 
 OUTPUTS = (

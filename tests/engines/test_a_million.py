@@ -17,8 +17,8 @@ import pytest
 
 from sottovoce.engines import duckdb as duckdb_engine
 from sottovoce.engines import spark as spark_engine
-from sottovoce.engines.arms import Arms
 from sottovoce.engines.session import MASTER
+from sottovoce.files.arms import Arms
 from tests.engines import made
 
 MILLION = 1_000_000

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli.data.reports import Writer
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import MismatchError, ReportError, SottovoceError
 from sottovoce.core.exchange.manifest import Manifest, StudyFacts
 from sottovoce.core.round import Arm, Round
 from sottovoce.engines import duckdb as engine
-from sottovoce.engines.arms import Arms
-from sottovoce.engines.rows import Reason
+from sottovoce.files.arms import Arms
+from sottovoce.files.counts import Reason
+from sottovoce.files.writer import Writer
 from tests.each import for_each
 from tests.engines import made
 

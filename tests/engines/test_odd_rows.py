@@ -15,9 +15,9 @@ import sottovoce as sv
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.statistic import STATISTICS
 from sottovoce.engines import duckdb as engine
-from sottovoce.engines.arms import Arms
 from sottovoce.engines.partition import PartitionCounter, refused
-from sottovoce.engines.rows import Reason, account, fold
+from sottovoce.files.arms import Arms
+from sottovoce.files.counts import Reason, account, fold
 from tests.each import for_each
 from tests.engines import made
 

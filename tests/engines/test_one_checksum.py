@@ -13,7 +13,7 @@ import sottovoce as sv
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.engines import duckdb as duckdb_engine
 from sottovoce.engines import spark as spark_engine
-from sottovoce.engines.rows import account, fold_arms
+from sottovoce.files.counts import account, fold_arms
 from sottovoce.service.stores import open_store
 from sottovoce.testing.databases import temporary_postgresql
 from tests.engines import made

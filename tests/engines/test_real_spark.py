@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from sottovoce.engines import spark as engine
-from sottovoce.engines.arms import Arms
 from sottovoce.engines.session import MASTER
+from sottovoce.files.arms import Arms
 from tests.engines.made import by_definition, check_rows, dirty, mechanism_of, table, written
 
 pytestmark = [

@@ -11,8 +11,8 @@ import pytest
 
 from sottovoce.core.errors import ParameterError, ReportError
 from sottovoce.engines import spark as engine
-from sottovoce.engines.arms import Arms
 from sottovoce.engines.sql import tally_query
+from sottovoce.files.arms import Arms
 from tests.each import for_each
 from tests.engines import made, queries
 

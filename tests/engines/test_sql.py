@@ -14,8 +14,8 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.engines.rows import Reason, account, fold
 from sottovoce.engines.sql import DIALECTS, tally_query
+from sottovoce.files.counts import Reason, account, fold
 from sottovoce.testing.databases import temporary_postgresql
 from tests.each import for_each
 from tests.engines import queries

@@ -18,7 +18,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.specs import canonical
-from sottovoce.tally.stream import MECHANISM, from_arrow, read_parquet, to_arrow
+from sottovoce.files.arrow import MECHANISM, from_arrow, to_arrow
 
 ROWS, DECLARED = 1237, 5000  # what a batch holds, and what it says after the attack: memory behind it exists
 GRR = sv.mechanism("grr", sv.Integers(0, 255), epsilon=1)
@@ -171,7 +171,7 @@ def test_damaged_parquet_files_are_refused_in_a_sentence(tmp_path: Path) -> None
 
 def _read(path: Path) -> str:
     try:
-        GRR.tally_batches(read_parquet(path, GRR))
+        GRR.tally_batches(sv.read_reports(path, GRR))
     except sv.ReportError:
         return "refused"
     return "read"

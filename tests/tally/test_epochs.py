@@ -11,7 +11,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.round import check_tallies
 from sottovoce.core.specs import canonical
-from sottovoce.engines.rows import account, fold
+from sottovoce.files.counts import account, fold
 from sottovoce.protocols.play import State
 from sottovoce.tally.tally import MAX_EPOCH
 

@@ -16,10 +16,10 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.domain import Box, Pair
 from sottovoce.fast.batch import from_messages
+from sottovoce.files.arrow import from_arrow, to_arrow
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.play import State
 from sottovoce.protocols.simulate import play_round
-from sottovoce.tally.stream import from_arrow, read_parquet, to_arrow
 from tests.cli.test_files import call
 
 AGES = sv.Integers(0, 9)
@@ -52,7 +52,7 @@ def test_reports_keep_the_mark_on_every_way(name: str, simulated: bool, tmp_path
     for batches in ([batch], [batch[5:]], piped.to_batches(), pq.read_table(path).to_batches()):
         assert all(from_arrow(mechanism, one).simulated is simulated for one in batches)
         assert mechanism.tally_batches(batches).simulated is simulated
-    assert mechanism.tally_batches(read_parquet(path, mechanism)).simulated is simulated
+    assert mechanism.tally_batches(sv.read_reports(path, mechanism)).simulated is simulated
     assert mechanism.tally(reports).simulated is simulated
 
 

@@ -20,10 +20,10 @@ from sottovoce.core.domain.base import KINDS
 from sottovoce.core.registry import BUILDERS
 from sottovoce.core.round import Arm
 from sottovoce.core.specs import canonical
+from sottovoce.files.arrow import from_arrow
 from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral
 from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
-from sottovoce.tally.stream import from_arrow
 from tests.whole.sentinel import ANSWERS, NUMBER, TEXT, Seen, attempt, chain, planted, watched
 
 AGES, SIDE = sv.Integers(0, 9), sv.Interval(0, 1)

@@ -10,37 +10,32 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from scripts.rooms import (
+    ALLOWED,
+    BESIDE,
+    DEVICE,
+    NAMES_UPWARD,
+    PACKAGE,
+    ROOF,
+    TOP,
+    imported_names,
+    is_upward,
+    loaded_names,
+    module_path,
+    room_of,
+)
 from tests.whole.parsed import nodes
 
-PACKAGE = "sottovoce"
 TESTS = Path(__file__).resolve().parents[1]
 SOURCE = TESTS.parent / "src" / PACKAGE
-BESIDE = "sottovoce_experiments"  # a package of its own, which is not in the wheel
 EXPERIMENTS = TESTS.parent / "experiments" / BESIDE
 RUNS_EXPERIMENTS = "cli/reproduce.py"
 LONGEST_FILE = 450
 FULLEST_FOLDER = 22  # modules, with __init__
-
-# What each room may import of this package, beside itself.
-DEVICE = {"core": set(), "mechanisms": {"core"}, "client": {"core", "mechanisms"}}
-_ladder = [["fast"], ["tally"], ["estimate"], ["design", "privacy"], ["protocols"], ["study"]]
-_below = set(DEVICE)
-ANALYSIS: dict[str, set[str]] = {}
-for _step in _ladder:
-    ANALYSIS |= {room: set(_below) for room in _step}
-    _below |= set(_step)
-TOP = {room: set(_below) for room in ("service", "engines", "testing")}
-# The command line is the roof: `serve` and `bench` start what the rooms below it hold.
-ROOF = {room: _below | set(TOP) | {"cli"} for room in ("cli", "__main__")}
-# The package's own __init__ re-exports by name through core/late.py.
-ALLOWED = {"__init__": {"core"}, **DEVICE, **ANALYSIS, **TOP, **ROOF}
-# Coverage that is summed over a law is part of the contract, and a study is made of it.
-ALLOWED[BESIDE] = _below | {"testing"}
 
 STDLIB_ONLY = {"__init__", *DEVICE}
 # Only Coins may draw: generators that can be predicted stay out of the rooms that randomise.
@@ -50,26 +45,6 @@ BINDS_BY_NAME = "core/late.py"
 LOADERS = {"importlib", "pkgutil", "runpy", "imp", "zipimport"}
 HARMLESS = {"importlib.metadata", "importlib.resources"}
 LOADING_CALLS = {"__import__", "exec", "eval"}
-
-
-def room_of(path: str) -> str:
-    """The room of a file, given its path inside the package; the package beside it is a room of its own."""
-    return path.split("/")[0].removesuffix(".py")
-
-
-def imports(source: str, path: str) -> Iterator[tuple[int, str]]:
-    """Every imported name with its line, wherever in the file it stands, relative ones made absolute.
-
-    `from a import b` yields `a.b`, because b may be a module.
-    """
-    package = [PACKAGE, *path.split("/")[:-1]]
-    for node in nodes(source):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            parts = base + (node.module.split(".") if node.module else [])
-            yield from ((node.lineno, ".".join([*parts, alias.name])) for alias in node.names)
 
 
 def import_fault(path: str, name: str) -> str | None:
@@ -95,6 +70,13 @@ def import_fault(path: str, name: str) -> str | None:
     return None
 
 
+def load_fault(path: str, name: str) -> str | None:
+    """Why this file may not name this module in a string, or None."""
+    if not is_upward(path, name):
+        return None
+    return f"loads '{name}' by a string, but {room_of(path)} may not import {name.partition('.')[0]}"
+
+
 def use_fault(path: str, node: ast.AST) -> str | None:
     """Why this file may not use this expression, or None."""
     room = room_of(path)
@@ -114,7 +96,8 @@ def faults(path: str, source: str) -> list[str]:
     """All that is wrong with one file of the package, one sentence each."""
     if room_of(path) not in ALLOWED:
         return [f"{path}: '{room_of(path)}' is no room of the design"]
-    found = [(line, import_fault(path, name)) for line, name in imports(source, path)]
+    found = [(line, import_fault(path, name)) for line, name in imported_names(nodes(source), path)]
+    found += [(line, load_fault(path, name)) for line, name in loaded_names(nodes(source))]
     found += [(getattr(node, "lineno", 0), use_fault(path, node)) for node in nodes(source)]
     said = [f"{path}:{line}: {fault}" for line, fault in sorted(found, key=lambda pair: pair[0]) if fault]
     if (length := len(source.splitlines())) > LONGEST_FILE:
@@ -158,6 +141,10 @@ BAD = {
     "round the corner": ("core/a.py", "import sottovoce as sv"),
     "round the corner, by from": ("fast/a.py", "from sottovoce import Study"),
     "round the corner, star": ("fast/a.py", "from sottovoce import *"),
+    "device upwards, in a string": ("client/a.py", "load('service.stores:open')"),
+    "analysis upwards, in a string": ("tally/a.py", "late.load('estimate.combine:combine')"),
+    "analysis upwards, in a table": ("estimate/a.py", "TABLE = {'plan': 'study.plan:plan'}\nload(TABLE['plan'])"),
+    "analysis upwards, in a string that is put together": ("fast/a.py", "load(f'estimate.{room}.evidence:answer')"),
     "random in core": ("core/coins.py", "import random"),
     "random in a mechanism": ("mechanisms/a.py", "def f():\n    from random import random\n"),
     "random in fast": ("fast/a.py", "import random"),
@@ -179,6 +166,10 @@ BAD = {
 }
 
 GOOD = {
+    "batch verbs, in a string": ("core/batches.py", "load('fast.batch:privatize')"),
+    "kernel of a statistic, in a string": ("core/statistic/a.py", "kernel = 'fast.counting:outputs'"),
+    "downwards, in a string": ("cli/a.py", "load('service.collector:Collector')\nopen('study.toml')"),
+    "words with a dot": ("core/a.py", "text = 'study. A plan'"),
     "standard library": ("core/a.py", "from __future__ import annotations\nimport hashlib, json, os.path"),
     "own room, relative": ("core/domain/a.py", "from . import base\nfrom ..errors import DomainError"),
     "device downwards": (
@@ -219,6 +210,22 @@ def test_a_bad_source_is_caught(path: str, source: str) -> None:
 @pytest.mark.parametrize(("path", "source"), GOOD.values(), ids=GOOD.keys())
 def test_a_good_source_passes(path: str, source: str) -> None:
     assert faults(path, source) == []
+
+
+def test_every_reason_to_load_upward_is_needed() -> None:
+    for allowed in NAMES_UPWARD:
+        files = [SOURCE / allowed] if allowed.endswith(".py") else sorted((SOURCE / allowed).glob("*.py"))
+        named = [name for file in files for _, name in loaded_names(nodes(file.read_text(encoding="utf-8")))]
+        assert any(is_upward("core/a.py", name) for name in named), (
+            f"Nothing in {allowed} is loaded from a higher room."
+        )
+
+
+def test_every_module_that_a_string_names_exists() -> None:
+    for file in sorted(SOURCE.rglob("*.py")):
+        for line, name in loaded_names(nodes(file.read_text(encoding="utf-8"))):
+            known = ":" not in name or module_path(SOURCE, name) is not None
+            assert known, f"{file.relative_to(SOURCE)}:{line}: there is no module {name}"
 
 
 def device_modules() -> list[str]:

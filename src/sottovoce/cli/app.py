@@ -111,9 +111,7 @@ def plan(
         return
     load("cli.studies.plan:plan")(
         question,
-        load("cli.data.domains:Allowed")(
-            categories, categories_file, low, high, real, dimensions, radius, most, period
-        ),
+        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most, period),
         load("cli.studies.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
         picture=picture,
         force=force,
@@ -203,18 +201,18 @@ def privatize(
 ) -> None:
     """Randomize the answers of a file: one column, or several that make up an answer."""
     load("cli.privatize:privatize")(
-        load("cli.data.columns:AnswerSource")(
+        load("files.answers:AnswerSource")(
             source,
-            load("cli.data.columns:column_names")(column),
+            load("files.answers:column_names")(column),
             format_,
-            load("cli.data.columns:separator")(delimiter),
+            load("files.answers:separator")(delimiter),
             public_header,
         ),
         load("cli.privatize:AskedFor")(
             spec,
             method,
             epsilon,
-            load("cli.data.domains:Allowed")(categories, categories_file, low, high, real, period=period, text=text),
+            load("cli.domains:Allowed")(categories, categories_file, low, high, real, period=period, text=text),
             tuple(option or ()),
             question,
         ),

@@ -13,12 +13,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from sottovoce.cli.data.files import check_free, writing
 from sottovoce.core.domain import Categories
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
+from sottovoce.files.opening import check_free, writing
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
 from sottovoce.study.plan import plan

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.cli.data.domains import lines_of
-from sottovoce.cli.data.files import cells
+from sottovoce.cli.domains import lines_of
 from sottovoce.cli.show import comma_separated, note, printable, table
 from sottovoce.client.typed import typed
 from sottovoce.core.errors import ParameterError
@@ -20,6 +19,7 @@ from sottovoce.core.simulation import COLUMN
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.request import IntervalRequest
+from sottovoce.files.opening import cells
 from sottovoce.tally.tally import Tally
 
 NUMBERS = ("estimate", "std_error", "low", "high")

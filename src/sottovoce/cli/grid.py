@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sottovoce.cli.data.files import input_name, naming, reading
 from sottovoce.cli.show import table
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball, Box, Circle, Domain, Integers, Interval, Pair, Record, Sparse
@@ -17,6 +16,8 @@ from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Attributes, Distribution, GroupMean, Mean, VectorMean
 from sottovoce.core.registry import BUILDERS, fits, mechanism, names, registered_name
 from sottovoce.fast.processes import ordered
+from sottovoce.files.opening import input_name, naming
+from sottovoce.files.places import reading
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.certificate import Certificate
 from sottovoce.privacy.worst import WASTE, unused_budget

@@ -9,22 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from sottovoce.cli.data.columns import AnswerSource, Outside, pieces
-from sottovoce.cli.data.domains import Allowed, question_about, question_word
-from sottovoce.cli.data.files import (
-    STANDARD,
-    FileProblem,
-    check_apart,
-    check_free,
-    kind_of,
-    naming,
-    reading,
-    same_file,
-    writing,
-)
-from sottovoce.cli.data.places import expanded, is_address
-from sottovoce.cli.data.reports import REPORT_KINDS, Writer, batch_rows, mechanism_in
-from sottovoce.cli.data.rows import MISSING, ColumnLayout, check_missing, layout, read_rows, with_missing
+from sottovoce.cli.domains import Allowed, question_about, question_word
 from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
 from sottovoce.core.domain import Domain
@@ -38,6 +23,13 @@ from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports, draw
 from sottovoce.fast.threads import chunks
 from sottovoce.fast.words import WordStream
+from sottovoce.files.answer_rows import MISSING, ColumnLayout, check_missing, layout, read_rows, with_missing
+from sottovoce.files.answers import AnswerSource, Outside, pieces
+from sottovoce.files.kinds import kind_of
+from sottovoce.files.opening import STANDARD, FileProblem, check_apart, check_free, naming, same_file, writing
+from sottovoce.files.places import expanded, is_address, reading
+from sottovoce.files.reports import batch_rows, mechanism_in
+from sottovoce.files.writer import REPORT_KINDS, Writer
 from sottovoce.study.plan import plan
 
 AUTO = "auto"

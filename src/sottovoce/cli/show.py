@@ -27,13 +27,6 @@ def printable(value: object) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names from a public header, shortened and escaped for one sentence; a broken header may hold anything."""
-    shown = [text if len(text) <= 60 else text[:57] + "..." for text in map(printable, names[:20])]
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return ", ".join(shown) + more or "none"
-
-
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> None:
     """Rows under a header; the last `numbers` columns are aligned at the right."""
     if sys.stdout.isatty():

@@ -7,17 +7,27 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import IO
 
-from sottovoce.cli.data.files import STANDARD, FileProblem, check_apart, check_free, naming, same_file, writing
-from sottovoce.cli.data.intake import Intake
-from sottovoce.cli.data.kept import KeptTallies
-from sottovoce.cli.data.places import each_input, expanded, is_address, size_of, total_size
-from sottovoce.cli.data.reports import MESSAGE_KINDS, tally_of
+from sottovoce.cli.kept import KeptTallies
 from sottovoce.cli.privatize import read_spec
 from sottovoce.cli.show import Gauge, note
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.simulation import NOTE
 from sottovoce.engines.sql import tally_query
+from sottovoce.files.intake import Intake
+from sottovoce.files.opening import (
+    STANDARD,
+    FileProblem,
+    check_apart,
+    check_free,
+    input_name,
+    naming,
+    same_file,
+    writing,
+)
+from sottovoce.files.places import expanded, is_address, size_of, total_size
+from sottovoce.files.reports import tally_of
+from sottovoce.files.writer import MESSAGE_KINDS
 from sottovoce.tally.tally import Tally
 
 LISTING = "The list of refused reports"
@@ -77,14 +87,15 @@ def merged_tally(
     merged, again = None, 0
     places: dict[bytes, list[int]] = {}  # of inputs with the same counts
     with Gauge("tally", total_size(files)) as gauge:
-        for place, (path, name) in enumerate(each_input(files)):
+        for place, path in enumerate(files):
+            name = input_name(path, place, len(files))
             intake.begin(place + 1)
             before = intake.read, intake.left_out.copy()
             with naming(name):
                 goal = None if kept is None else kept.place(path)
             known = None if kept is None else kept.load(goal, intake)
             again += known is not None
-            found_kind, found = known or tally_of(path, mechanism, intake, kind, name=name, gauge=gauge)
+            found_kind, found = known or tally_of(path, mechanism, intake, kind, name=name, gauge=gauge.to)
             if kept is not None and known is None and not kept.save(goal, path, found_kind, found, intake, before):
                 note(f"{name} changed while it was counted: its tally is not kept, and it is counted again next time.")
             gauge.finish(size_of(path))
@@ -95,7 +106,8 @@ def merged_tally(
                 merged = found if merged is None else merged + found
     if merged is None:
         raise FileProblem("There is nothing to count: name files of reports or tallies, or - for standard input.")
-    intake.report(merged.n)
+    for remark in intake.remarks(merged.n):
+        note(remark)
     if again:
         note(f"{again} of {plural(len(files), 'file')} counted before: the tallies that --resume kept are added.")
     _warn_of_equal(list(places.values()))

@@ -27,7 +27,7 @@ class Batches:
 
     def tally_batches(self, batches: Iterable[Any], *, threads: int | None = None) -> Any:
         """Count a stream of Arrow batches in bounded memory."""
-        return load("tally.stream:tally_batches")(self, batches, threads=threads)
+        return load("files.arrow:tally_batches")(self, batches, threads=threads)
 
     def estimate(self, tally: Any, question: Any = None, decoder: Any = None, candidates: Any = None) -> Any:
         """The estimate of the question, with intervals: unbiased, unless a decoder is named.

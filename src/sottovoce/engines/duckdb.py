@@ -21,14 +21,14 @@ from sottovoce.core.exchange import codec
 from sottovoce.core.late import missing
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.simulation import COLUMN, METADATA
-from sottovoce.engines.arms import Arms
-from sottovoce.engines.columns import counted_names, whole_ids
 from sottovoce.engines.partition import REFUSED, PartitionCounter, checked
 from sottovoce.engines.partition import refused as refused_rows
-from sottovoce.engines.rows import SCHEMA, CountedRows, Reason, account, fold, fold_arms
 from sottovoce.engines.sql import DUCKDB, plain_count
 from sottovoce.fast.repeats import RepeatedIds
-from sottovoce.tally.stream import MECHANISM
+from sottovoce.files.arms import Arms
+from sottovoce.files.arrow import MECHANISM
+from sottovoce.files.columns import counted_names, whole_ids
+from sottovoce.files.counts import SCHEMA, CountedRows, Reason, account, fold, fold_arms
 from sottovoce.tally.tally import SIMULATED_ROW
 
 try:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.engines.arms import Arms
-from sottovoce.engines.columns import fixed, is_bytes, matrix, numbers, plain, plain_batch
-from sottovoce.engines.rows import CHECKSUM, CONFLICTS, NO_ARM, REPEATED, REPORTS, SCHEMA, Reason
 from sottovoce.fast.batch import Reports as Batch
 from sottovoce.fast.batch import from_payloads, invalid, is_mask, trusted
 from sottovoce.fast.sha256 import digests
+from sottovoce.files.arms import Arms
+from sottovoce.files.columns import fixed, is_bytes, matrix, numbers, plain, plain_batch
+from sottovoce.files.counts import CHECKSUM, CONFLICTS, NO_ARM, REPEATED, REPORTS, SCHEMA, Reason
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import SIMULATED_ROW
 

@@ -18,12 +18,12 @@ from sottovoce.core.late import missing
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.simulation import COLUMN
 from sottovoce.core.specs import canonical
-from sottovoce.engines.arms import Arms
-from sottovoce.engines.columns import counted_names
 from sottovoce.engines.drawing import drawn
 from sottovoce.engines.partition import CHECKED_COLUMNS, REFUSED_COLUMNS, PartitionCounter, checked
 from sottovoce.engines.partition import refused as refused_rows
-from sottovoce.engines.rows import ADDED, COLUMNS, CountedRows, Reason, account, fold, fold_arms
+from sottovoce.files.arms import Arms
+from sottovoce.files.columns import counted_names
+from sottovoce.files.counts import ADDED, COLUMNS, CountedRows, Reason, account, fold, fold_arms
 
 # Classic Spark would start the first `python3` of PATH for its workers, which need not have this package.
 os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

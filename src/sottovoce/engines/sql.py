@@ -14,9 +14,9 @@ from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.engines.arms import Arms
-from sottovoce.engines.rows import REPORTS, Reason
 from sottovoce.fast.kernels.base import all_outputs_are_possible
+from sottovoce.files.arms import Arms
+from sottovoce.files.counts import REPORTS, Reason
 
 _BYTE = 8
 

@@ -165,6 +165,9 @@ class Evidence(ABC):
     def functional(self, weights: Floats, target: str = "population") -> Functional:
         """Weighted sums of the values with their covariance, one row of weights for each sum."""
         rows = np.atleast_2d(weights)
+        used = rows.any(axis=0)
+        if used.sum() == 1:  # a single value needs no covariance
+            return Functional(rows @ self.values(), rows[:, used] @ rows[:, used].T * self.variances(target)[used])
         return Functional(rows @ self.values(), rows @ self.covariance(target) @ rows.T)
 
     def likelihood(self) -> Mixture:

@@ -21,8 +21,8 @@ from sottovoce.fast.batch import draw
 from sottovoce.fast.kernels.base import invalid_reports, last_node
 from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
+from sottovoce.files.arrow import to_arrow
 from sottovoce.privacy.audit import audit
-from sottovoce.tally.stream import to_arrow
 from sottovoce.tally.tally import Tally, report_cells
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
 

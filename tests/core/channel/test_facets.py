@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from importlib.util import find_spec
 
 import pytest
 
-import sottovoce.core.channel as room
 from sottovoce.core import fits
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
@@ -124,13 +122,6 @@ def test_parts_are_what_a_channel_is_made_of() -> None:
 
 
 # --- one line for each node --------------------------------------------------------------------------------------
-def test_type_checkers_see_nothing_that_the_room_does_not_offer() -> None:
-    tree = ast.parse(inspect.getsource(room))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    seen = {alias.asname for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert seen <= set(room._HOMES)
-
-
 @pytest.mark.parametrize("kind", NODES)
 def test_the_kernels_of_a_node_lie_in_the_same_folder(kind: str) -> None:
     """Its own, or those of a node that it is a case of."""

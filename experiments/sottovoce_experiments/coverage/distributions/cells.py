@@ -210,7 +210,7 @@ def series_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage
     for kind, rows, slack in (
         ("share", np.eye(len(buckets)), 0.0),
         ("mean", numbers, buckets.room),
-        ("cdf", np.array([buckets.up_to(place) for place in MIDDLE[0]]), 0.0),
+        ("cdf", np.array([buckets.between(None, place) for place in MIDDLE[0]]), 0.0),
     ):
         errors = np.sqrt(many.spreads(rows))
         half = slack_deviate(LEVEL, slack, errors) if slack else deviate(LEVEL) * errors

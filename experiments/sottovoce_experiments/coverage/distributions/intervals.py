@@ -80,7 +80,7 @@ def _cumulative(many: ManyTallies, places: Sequence[float]) -> Intervals:
         _around(many.values(rows), deviate(LEVEL) * np.sqrt(many.spreads(rows)))
         for rows in (np.array([find(None, place) for place in places]) for find in (buckets.sure, buckets.touched))
     )
-    rows = np.array([buckets.up_to(place) for place in places])
+    rows = np.array([buckets.between(None, place) for place in places])
     if np.abs(rows - np.rint(rows)).max() > 1e-9:
         raise ValueError("Cumulative shares are judged at edges of buckets.")
     return Intervals(np.minimum(inner.low, outer.low), np.maximum(inner.high, outer.high), inner.warned)

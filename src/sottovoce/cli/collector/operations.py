@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sottovoce.cli.data.files import FileProblem, check_free, writing
 from sottovoce.cli.show import note, printable, table
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
+from sottovoce.files.opening import FileProblem, check_free, writing
 from sottovoce.service import invitations, operations, results
 from sottovoce.service.collector import change_state
 from sottovoce.service.stores import open_store

@@ -7,11 +7,11 @@ import signal
 import socket
 from contextlib import suppress
 
-from sottovoce.cli.data.files import reading
 from sottovoce.cli.show import note, steps
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.late import load
+from sottovoce.files.places import reading
 from sottovoce.service.app import Application
 from sottovoce.service.collector import PARTICIPANTS, Collector, default_store
 from sottovoce.service.course import Course

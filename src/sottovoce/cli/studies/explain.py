@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sottovoce.cli.data.files import reading
 from sottovoce.cli.studies.study import load_study, planned
 from sottovoce.client.arguments import SentenceParser
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.files.places import reading
 from sottovoce.privacy.accounting.study import DELTA, StudyAccount
 from sottovoce.privacy.explain import explain
 from sottovoce.privacy.leakage import Leakage, leakage, reidentify

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sottovoce.cli.data.domains import Allowed, question_of, question_word
-from sottovoce.cli.data.files import FileProblem, check_free, writing
+from sottovoce.cli.domains import Allowed, question_of, question_word
 from sottovoce.cli.show import table
 from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
+from sottovoce.files.opening import FileProblem, check_free, writing
 from sottovoce.study.plan import Plan
 from sottovoce.study.plan import plan as make_plan
 

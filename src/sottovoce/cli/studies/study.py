@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sottovoce.cli.data.files import FileProblem, check_free, reading, writing
 from sottovoce.cli.show import note, printable, steps, table
 from sottovoce.cli.studies.plan import PICTURE, picture_form
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
+from sottovoce.files.opening import FileProblem, check_free, writing
+from sottovoce.files.places import reading
 from sottovoce.study.reading import Mistake, parse_study
 from sottovoce.study.study import Study
 from sottovoce.study.study_plan import StudyPlan, plan_study

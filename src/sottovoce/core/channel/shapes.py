@@ -7,6 +7,7 @@ node inside it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sottovoce.core.arithmetic.rational import UNIT
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.compose.keyed import Keyed
     from sottovoce.core.channel.compose.maps import AskedMap
     from sottovoce.core.channel.finite.block import Block
-    from sottovoce.core.channel.vector.sphere import Cap
+    from sottovoce.core.channel.vector.sphere import Cap, SummandScale
 
 
 class Bundled(Facet):
@@ -80,6 +81,14 @@ class Capped(Facet):
     @abstractmethod
     def cap(self) -> Cap:
         """The node that draws the vector."""
+
+    @abstractmethod
+    def reading(self) -> SummandScale:
+        """How the summands of a tally are read."""
+
+    @abstractmethod
+    def zero_squares(self) -> Sequence[float]:
+        """The squared cosines of the axis to which a zero vector is moved."""
 
 
 class Mixed(Facet):

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
-from sottovoce.core.question.distribution_domain import DistributionQuestion, check_ordered, values_of
+from sottovoce.core.question.distribution_domain import Ends, IntervalQuestion, check_ordered, values_of
 
 
 @dataclass(frozen=True, slots=True)
-class Cdf(DistributionQuestion):
+class Cdf(IntervalQuestion):
     """The share of answers that are at most each of some points."""
 
     kind: ClassVar[str] = "cdf"
     noun: ClassVar[str] = "share up to a point"
-    is_share: ClassVar[bool] = True
-    read_from_curve: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = ("points",)
     domain: Domain
     points: tuple[Any, ...] = ()
@@ -25,5 +23,5 @@ class Cdf(DistributionQuestion):
         check_ordered(self.kind, self.domain)
         object.__setattr__(self, "points", values_of("points", self.kind, self.domain, self.points))
 
-    def bin_ends(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return (), self.points
+    def intervals(self) -> tuple[Ends, ...]:
+        return tuple((None, point) for point in self.points)

@@ -7,17 +7,15 @@ from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.params import reject
-from sottovoce.core.question.distribution_domain import DistributionQuestion, check_distributed, in_order, values_of
+from sottovoce.core.question.distribution_domain import Ends, IntervalQuestion, check_distributed, in_order, values_of
 
 
 @dataclass(frozen=True, slots=True)
-class Range(DistributionQuestion):
+class Range(IntervalQuestion):
     """The share of answers from `low` to `high`, both included; on a circle the arc from one to the other."""
 
     kind: ClassVar[str] = "range"
     noun: ClassVar[str] = "share of a range"
-    is_share: ClassVar[bool] = True
-    read_from_curve: ClassVar[bool] = True
     parameters: ClassVar[tuple[str, ...]] = ("low", "high")
     domain: Domain
     low: Any = None
@@ -31,5 +29,5 @@ class Range(DistributionQuestion):
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
-    def bin_ends(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return (self.low,), (self.high,)
+    def intervals(self) -> tuple[Ends, ...]:
+        return ((self.low, self.high),)

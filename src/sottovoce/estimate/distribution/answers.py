@@ -13,16 +13,15 @@ import numpy as np
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import (
-    Cdf,
     CircularMean,
     Density,
     Distribution,
     Mean,
     Quantile,
     Question,
-    Range,
     Variance,
 )
+from sottovoce.core.question.distribution_domain import IntervalQuestion
 from sottovoce.estimate.distribution import compatible
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
@@ -245,34 +244,13 @@ def _(question: Distribution, source: DistributionEvidence) -> Evidence:
     return source
 
 
-@_answer.register(Cdf)
-def _(question: Cdf, source: DistributionEvidence) -> Evidence:
-    buckets, points = source.buckets, question.points
-    return _part(
-        source,
-        question,
-        _shown(points),
-        np.array([buckets.up_to(point) for point in points]),
-        np.array([buckets.sure(None, point) for point in points]),
-        np.array([buckets.touched(None, point) for point in points]),
+@_answer.register(IntervalQuestion)
+def _(question: IntervalQuestion, source: DistributionEvidence) -> Evidence:
+    ends, buckets = question.intervals(), source.buckets
+    labels = [_shown(high) if low is None else f"{_shown(low)} to {_shown(high)}" for low, high in ends]
+    weights, inner, outer = (
+        np.array([part(*interval) for interval in ends]) for part in (buckets.between, buckets.sure, buckets.touched)
     )
-
-
-@_answer.register(Range)
-def _(question: Range, source: DistributionEvidence) -> Evidence:
-    ends, buckets = (question.low, question.high), source.buckets
-    weights = (part(*ends).reshape(1, -1) for part in (buckets.between, buckets.sure, buckets.touched))
-    return _part(source, question, [" to ".join(map(str, _shown(ends)))], *weights)
-
-
-def _part(
-    source: DistributionEvidence,
-    question: Question,
-    labels: Sequence[object],
-    weights: Floats,
-    inner: Floats,
-    outer: Floats,
-) -> PartAnswer:
     weights = np.where(inner == outer, inner, weights)  # a bucket may end so little above a point that it ends with it
     return PartAnswer(source, weights, labels, (0.0, 1.0), question, inner=inner, outer=outer)
 
@@ -348,8 +326,8 @@ def _slack_of_variance(source: DistributionEvidence, values: Floats) -> float:
     return 2 * math.sqrt(spread) * room + room**2
 
 
-def _shown(points: Sequence[Any]) -> list[object]:
-    return [point if isinstance(point, (str, int)) else f"{float(point):g}" for point in points]
+def _shown(point: Any) -> object:
+    return point if isinstance(point, (str, int)) else f"{float(point):g}"
 
 
 def read(evidence: Evidence, source: DistributionEvidence, shares: Floats) -> Floats:

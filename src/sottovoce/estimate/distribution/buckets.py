@@ -69,13 +69,12 @@ class Buckets:
         """A value as a number on the axis of the edges."""
         return float(self.domain.encode(value)) if self.domain.choices is not None else float(value)
 
-    def up_to(self, value: Any) -> Floats:
-        """The part of each bucket that is not above a value."""
-        return self._below(self._after(value))
-
     def between(self, low: Any, high: Any) -> Floats:
-        """The part of each bucket from one value to another, both included; on a circle also over its end."""
-        first, last = self._before(low), self._after(high)
+        """The part of each bucket from one value to another, both included; on a circle also over its end.
+
+        Without `low`, from the start of the domain.
+        """
+        first, last = self.edges[0] if low is None else self._before(low), self._after(high)
         found = self._below(last) - self._below(first)
         return found if first <= last else 1 + found
 

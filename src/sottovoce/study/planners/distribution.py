@@ -199,13 +199,14 @@ def buckets_for(question: Distribution) -> int:
 
 def at_points(question: DistributionQuestion, epsilon: Decimal) -> Mechanism | None:
     """Bins that end where the question does, if it names points of numbers."""
-    domain, (lows, points) = question.domain.line, question.bin_ends()
+    domain, ends = question.domain.line, question.intervals()
     if domain is None:
         return None
     # A bin ends before its edge: the next possible answer above a point, or right after the point on a continuum.
     size = max(abs(Decimal(domain.low)), abs(Decimal(domain.high)))
     after = domain.spacing or Decimal((0, (1,), size.adjusted() - AFTER))
-    edges = {*map(Decimal, lows)} | {Decimal(point) + after for point in points if point < domain.high}
+    edges = {Decimal(low) for low, _ in ends if low is not None}
+    edges |= {Decimal(high) + after for _, high in ends if high < domain.high}
     inside = sorted(edge for edge in edges if domain.low < edge <= domain.high)
     return build("binned", domain, epsilon=epsilon, edges=inside) if inside else None
 

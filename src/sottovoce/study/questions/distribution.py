@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.core.domain import Categories
 from sottovoce.core.question import Cdf, Distribution
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -94,4 +93,4 @@ def _is_curve(estimate: Estimate) -> bool:
     evidence = estimate.evidence
     if not isinstance(evidence, DistributionEvidence) or evidence.circular:
         return False
-    return not isinstance(evidence.buckets.domain, Categories)
+    return evidence.buckets.domain.choices is None

@@ -1,5 +1,7 @@
 """Files of reports: Parquet and Arrow streams carry the mechanism; CSV and messages are read with a specification.
 
+`sv.read_reports` and `sv.write_reports` are for programs; the command line counts a file with `tally_of`.
+
 An Arrow stream ends with an empty batch that says how many reports came before, so that a pipe whose writer failed
 is not mistaken for a complete one.
 """
@@ -7,6 +9,7 @@ is not mistaken for a complete one.
 from __future__ import annotations
 
 import binascii
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import IO, Any
@@ -18,30 +21,26 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sottovoce.cli.data.files import STANDARD, FileProblem, is_hexadecimal, kind_by_content, naming, reading
-from sottovoce.cli.data.intake import ID, LENGTH, NOT_HEX, Intake
-from sottovoce.cli.data.messages import binary_messages, hexadecimal_messages
-from sottovoce.cli.data.places import parquet_source, size_of
-from sottovoce.cli.show import Gauge
-from sottovoce.core.errors import ReportError
+from sottovoce.core.errors import ReportError, SottovoceError
 from sottovoce.core.exchange import codec
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism, check_same
-from sottovoce.core.simulation import COLUMN, METADATA, NOTE
-from sottovoce.core.specs import canonical
-from sottovoce.engines.rows import SCHEMA, account, fold
-from sottovoce.fast.batch import Reports, from_payloads
+from sottovoce.core.simulation import COLUMN, METADATA
+from sottovoce.fast.batch import Reports, from_messages, from_payloads
+from sottovoce.files.arrow import MECHANISM, arrow_schema, check_buffers, from_arrow, place_of
+from sottovoce.files.counts import SCHEMA, account, fold
+from sottovoce.files.intake import ID, LENGTH, NOT_HEX, Intake
+from sottovoce.files.kinds import is_hexadecimal, kind_by_content
+from sottovoce.files.messages import binary_messages, hexadecimal_messages
+from sottovoce.files.opening import STANDARD, FileProblem, naming
+from sottovoce.files.places import opened, parquet_source, reading, size_of
+from sottovoce.files.writer import COUNT, MESSAGE_KINDS, REPORT_KINDS, Source, path_of
 from sottovoce.tally.count import count_cells
-from sottovoce.tally.stream import MECHANISM, arrow_schema, check_buffers, from_arrow, to_arrow
 from sottovoce.tally.tally import Tally
 
-COUNT = b"sottovoce.reports"
 BATCH_BYTES = 1 << 26
 MAX_ROWS = 1 << 20
-REPORT_KINDS = ("csv", "parquet", "arrow")
-MESSAGE_KINDS = ("hex", "messages")
 TALLY_KINDS = (*REPORT_KINDS, "tally", "rows", *MESSAGE_KINDS)
-Show = Callable[..., None]  # takes how many reports were read, and of how many, where that is known
 
 
 def batch_rows(mechanism: Mechanism) -> int:
@@ -50,68 +49,40 @@ def batch_rows(mechanism: Mechanism) -> int:
     return max(1, min(MAX_ROWS, BATCH_BYTES // codec.payload_bytes(mechanism.channel), 16 * BATCH_BYTES // each))
 
 
-# --- writing ----------------------------------------------------------------------------------------------
-class Writer:
-    """Reports of one mechanism into an open file of some kind."""
+def read_reports(
+    source: Source, mechanism: Mechanism | None = None, *, kind: str | None = None, intake: Intake | None = None
+) -> Iterator[Reports]:
+    """The reports of a file, some at a time, in bounded memory; `mechanism.tally_batches` counts them.
 
-    def __init__(self, file: IO[bytes], kind: str, mechanism: Mechanism, *, seeded: bool) -> None:
-        self._mechanism, self._kind, self._seeded = mechanism, kind, seeded
-        metadata = {MECHANISM: canonical(mechanism.spec())}
-        if seeded:
-            metadata[METADATA] = NOTE.encode()
-        schema = arrow_schema(mechanism).with_metadata(metadata)
-        if kind == "parquet":
-            # Noise does not compress, but few different reports do.
-            compression = {name: "zstd" if name == "report" else "none" for name in schema.names}
-            self._writer: Any = pq.ParquetWriter(
-                file, schema, compression=compression, use_dictionary=False, write_statistics=False
-            )
-        elif kind == "arrow":
-            self._writer = pa.ipc.new_stream(file, schema)
-        else:
-            # A column, so that no tool that cuts, sorts or joins rows loses the mark.
-            names = [*schema.names, *[COLUMN] * seeded]
-            self._schema = pa.schema([(name, pa.string()) for name in names])
-            options = pa_csv.WriteOptions(quoting_style="none", quoting_header="none")
-            self._writer = pa_csv.CSVWriter(file, self._schema, write_options=options)
-        self.n = 0
-
-    def write(self, reports: Reports) -> None:
-        """One more batch."""
-        self.n += len(reports)
-        if self._kind != "csv":
-            self._writer.write_batch(to_arrow(reports))
-            return
-        columns = [_hex_column(reports.payloads())]
-        if reports.public is not None:
-            columns.append(_hex_column(reports.public.astype("<u8", copy=False).view(np.uint8)))
-        if self._seeded:
-            columns.append(pa.array(["true"] * len(reports)))
-        self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
-
-    def __enter__(self) -> Writer:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Write the end of the file; after an error nothing more is written."""
-        if kind is not None:
-            if self._kind == "parquet":
-                self._writer.is_open = False  # else the writer would add its index when it is deleted
-            return
-        if self._kind == "arrow":
-            last = pa.RecordBatch.from_pylist([], schema=arrow_schema(self._mechanism))
-            self._writer.write_batch(last, custom_metadata={COUNT: str(self.n).encode()})
-        self._writer.close()
+    Args:
+        source: a path, the address of an object store, "-" for standard input, or a binary file that is open.
+        mechanism: the one that made the reports. Parquet and Arrow files carry it; another one is refused.
+        kind: "csv", "parquet", "arrow", "hex" (lines of hexadecimal messages) or "messages" (their bytes). By default
+            it is known from how the name ends, else from the first bytes.
+        intake: what to do with invalid reports. By default the first one is refused; `Intake()` of
+            `sottovoce.files.intake` leaves them out and counts them by reason.
+    """
+    path = path_of(source)
+    with contextlib.ExitStack() as stack:
+        stream: Any = source if path is None else stack.enter_context(_opened(path))
+        known, file = kind_by_content(path or STANDARD, stream, kind, (*REPORT_KINDS, *MESSAGE_KINDS), name="The input")
+        if path is None and known == "parquet" and stream.seekable():
+            stream.seek(0)
+            file = stream
+        try:
+            yield from _batches(path or STANDARD, file, known, mechanism, intake or Intake(strict=True))
+        except SottovoceError:
+            raise
+        except (OSError, ValueError, NotImplementedError) as problem:  # what Arrow raises is one of these
+            if getattr(problem, "errno", None):  # the file may not be read
+                raise
+            raise ReportError(f"The input cannot be read as {known}: it is damaged, or of another kind.") from None
 
 
-def _hex_column(rows: NDArray[np.uint8]) -> pa.Array:
-    width = 2 * rows.shape[1]
-    offsets = np.arange(0, (len(rows) + 1) * width, width, dtype=np.int32)
-    text = binascii.hexlify(rows.tobytes())
-    return pa.StringArray.from_buffers(len(rows), pa.py_buffer(offsets), pa.py_buffer(text))
+def _opened(path: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+    return reading(path, "The input") if path == STANDARD else opened(path)
 
 
-# --- reading ----------------------------------------------------------------------------------------------
 def tally_of(
     path: str,
     mechanism: Mechanism | None,
@@ -119,53 +90,66 @@ def tally_of(
     kind: str | None = None,
     *,
     name: str = "The input",
-    gauge: Gauge | None = None,
+    gauge: Callable[[int], None] | None = None,
 ) -> tuple[str, Tally]:
     """The kind of one file, and the tally of its reports or that stored in it.
 
-    A given mechanism must match that of the file. The gauge shows how much of it is read.
+    A given mechanism must match that of the file. The gauge is told how many bytes of it are read.
     """
-    with reading(path, name) as opened:
-        found, file = kind_by_content(path, opened, kind, TALLY_KINDS, name=name)
+    with reading(path, name) as stream:
+        known, file = kind_by_content(path, stream, kind, TALLY_KINDS, name=name)
+        rows = [0]  # of the whole file, where its index says how many there are
 
-        def show(reports: int, total: int = 0) -> None:
-            if gauge is None or path == STANDARD:
-                return
-            # An index of rows says how many there are; elsewhere the place in the file is what was read of it.
-            gauge.to(size_of(path) * reports // total if total else opened.tell())
+        def show(reports: int) -> None:
+            if gauge is not None and path != STANDARD:
+                gauge(size_of(path) * reports // rows[0] if rows[0] else stream.tell())
 
         with naming(name):
-            return found, _tally(path, file, found, mechanism, intake, show)
+            if known == "tally":
+                return known, Tally.from_bytes(file.read(), mechanism=mechanism)
+            if known == "rows":
+                return known, _rows(file, mechanism, intake)
+            return known, _count(_batches(path, file, known, mechanism, intake, rows), intake, show)
 
 
-def _tally(path: str, file: IO[bytes], kind: str, mechanism: Mechanism | None, intake: Intake, show: Show) -> Tally:
-    if kind == "tally":
-        return Tally.from_bytes(file.read(), mechanism=mechanism)
+def _batches(
+    path: str, file: IO[bytes], kind: str, mechanism: Mechanism | None, intake: Intake, rows: list[int] | None = None
+) -> Iterator[Reports]:
+    """The reports of a file, in at least one batch; `rows` is told how many there are, where an index says so."""
     if kind == "parquet":
-        return _parquet(path, mechanism, intake, show)
+        return _parquet(path, file, mechanism, intake, rows)
     if kind == "arrow":
-        return _arrow(file, mechanism, intake, show)
-    if kind == "rows":
-        return _rows(file, mechanism, intake)
+        return _arrow(file, mechanism, intake)
     if mechanism is None:
         made = "CSV does not say which mechanism made it" if kind == "csv" else "Messages do not say what made them"
-        raise ReportError(f"{made}: add --spec FILE.")
+        raise ReportError(f"{made}: add --spec FILE, or name the mechanism.")
     read = {"csv": _csv, "hex": hexadecimal_messages, "messages": binary_messages}[kind]
-    return _count(mechanism, read(file, mechanism, intake), intake, show)
+    return _at_least_one(read(file, mechanism, intake), mechanism)
 
 
-def _count(mechanism: Mechanism, batches: Iterable[Reports], intake: Intake, show: Show, total: int = 0) -> Tally:
-    n, cells, simulated, first = 0, np.zeros(mechanism.cells, np.int64), False, intake.read
+def _at_least_one(batches: Iterable[Reports], mechanism: Mechanism, simulated: bool | None = None) -> Iterator[Reports]:
+    """All batches, or an empty one; where a file says whether it is a simulation, all of them are."""
+    empty = True
+    for reports in batches:
+        empty = False
+        yield reports if simulated is None else replace(reports, simulated=simulated)
+    if empty:
+        yield replace(from_messages(mechanism, []), simulated=bool(simulated))
+
+
+def _count(batches: Iterator[Reports], intake: Intake, show: Callable[[int], None]) -> Tally:
+    n, cells, simulated, first = 0, np.zeros(0, np.int64), False, intake.read
     try:
         for reports in batches:
-            show(intake.read - first, total)
-            cells += count_cells(reports)
+            show(intake.read - first)
+            counted = count_cells(reports)
+            cells = np.add(cells, counted, out=cells) if len(cells) else counted
             n += len(reports)
             simulated |= reports.simulated
     except ReportError as problem:
         before = intake.read - first
         raise ReportError(f"{problem}" + (f" (Counted from row {before} on.)" if before else "")) from None
-    return Tally(mechanism, n, cells, simulated)
+    return Tally(reports.mechanism, n, cells, simulated)
 
 
 def _mechanism(metadata: Any, given: Mechanism | None) -> Mechanism:
@@ -184,15 +168,21 @@ def mechanism_in(path: str) -> Mechanism:
     return _mechanism(pq.read_metadata(path).metadata, None)
 
 
-def _parquet(path: str, given: Mechanism | None, intake: Intake, show: Show) -> Tally:
-    if path == STANDARD:
+def _parquet(
+    path: str, file: IO[bytes], given: Mechanism | None, intake: Intake, rows: list[int] | None
+) -> Iterator[Reports]:
+    if path == STANDARD and not file.seekable():
         raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
-    with pq.ParquetFile(parquet_source(path), pre_buffer=False) as file:
-        mechanism = _mechanism(file.metadata.metadata, given)
-        present = [name for name in arrow_schema(mechanism).names if name in file.schema_arrow.names]
-        batches = file.iter_batches(batch_size=batch_rows(mechanism), columns=present)
-        tally = _count(mechanism, _sifted(mechanism, batches, intake), intake, show, file.metadata.num_rows)
-        return replace(tally, simulated=METADATA in (file.metadata.metadata or {}))
+    with pq.ParquetFile(file if path == STANDARD else parquet_source(path), pre_buffer=False) as table:
+        if rows is not None:
+            rows[:] = [table.metadata.num_rows]
+        mechanism = _mechanism(table.metadata.metadata, given)
+        names = arrow_schema(mechanism).names
+        for name in names:
+            place_of(table.schema_arrow, name)
+        batches = table.iter_batches(batch_size=batch_rows(mechanism), columns=names)
+        seeded = METADATA in (table.metadata.metadata or {})
+        yield from _at_least_one(_sifted(mechanism, batches, intake), mechanism, seeded)
 
 
 def _sifted(mechanism: Mechanism, batches: Iterable[pa.RecordBatch], intake: Intake) -> Iterator[Reports]:
@@ -226,7 +216,7 @@ def _of_right_lengths(
     return batch, rows
 
 
-def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake, show: Show) -> Tally:
+def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake) -> Iterator[Reports]:
     with pa.ipc.open_stream(file) as stream:
         mechanism = _mechanism(stream.schema.metadata, given)
         promised, seeded = (mark in (stream.schema.metadata or {}) for mark in (MECHANISM, METADATA))
@@ -240,13 +230,13 @@ def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake, show: Show)
                     return
                 if metadata and COUNT in metadata:
                     ends.append(int(metadata[COUNT]))
-                yield batch
+                if batch.num_rows:
+                    yield batch
 
         before = intake.read
-        tally = _count(mechanism, _sifted(mechanism, batches(), intake), intake, show)
+        yield from _at_least_one(_sifted(mechanism, batches(), intake), mechanism, seeded)
     if promised and ends != [intake.read - before]:
         raise ReportError(f"The stream of reports was cut off after {intake.read - before}: its writer did not finish.")
-    return replace(tally, simulated=seeded)
 
 
 def _rows(file: IO[bytes], mechanism: Mechanism | None, intake: Intake) -> Tally:

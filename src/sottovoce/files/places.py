@@ -1,4 +1,4 @@
-"""Where inputs are: files, folders of Parquet, patterns, and addresses of object stores that pyarrow knows.
+"""Where inputs are: standard input, files, folders of Parquet, patterns, addresses of object stores; and opening them.
 
 Addresses may hold credentials, and names of files may hold anything: none of them is repeated in an error.
 """
@@ -8,7 +8,9 @@ from __future__ import annotations
 import io
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import cache
 from glob import has_magic
@@ -18,7 +20,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.fs
 
-from sottovoce.cli.data.files import STANDARD, FileProblem, naming
+from sottovoce.files.opening import STANDARD, FileProblem, input_name, naming
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _PARQUET = (".parquet", ".pq")
@@ -38,7 +40,7 @@ def expanded(paths: Iterable[str]) -> list[str]:
     given, found = list(paths), []
     named, listed = set[str](), set[str]()
     for place, path in enumerate(given):
-        name = "The input" if len(given) == 1 else f"Input {place + 1} of {len(given)}"
+        name = input_name(path, place, len(given))
         with naming(name):
             for file in [path] if path == STANDARD else _files(path, name):
                 true = file if is_address(file) or file == STANDARD else os.path.realpath(file)
@@ -129,6 +131,18 @@ def opened(path: str) -> IO[bytes]:
     return io.BufferedReader(system.open_input_file(inner), 1 << 20)
 
 
+@contextmanager
+def reading(path: str, name: str) -> Iterator[IO[bytes]]:
+    """A file or standard input, as bytes. `name` is its name in errors."""
+    if path == STANDARD:
+        if sys.stdin.buffer.isatty():
+            raise FileProblem("Standard input is a terminal: pipe something into it, or name a file.")
+        yield sys.stdin.buffer
+        return
+    with naming(name), opened(path) as file:
+        yield file
+
+
 def parquet_source(path: str) -> Any:
     """What a reader of Parquet opens: it jumps in the file."""
     if not is_address(path):
@@ -161,10 +175,3 @@ def total_size(paths: Iterable[str]) -> int:
     """Bytes of all files; 0 where one of them is a pipe."""
     sizes = [size_of(path) for path in paths]
     return sum(sizes) if all(sizes) else 0
-
-
-def each_input(paths: list[str]) -> Iterator[tuple[str, str]]:
-    """Every file and its name in errors."""
-    for place, path in enumerate(paths):
-        alone = "The input" if len(paths) == 1 else f"Input {place + 1} of {len(paths)}"
-        yield path, "Standard input" if path == STANDARD else alone

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
-from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.simulation import METADATA, NOTE
 from sottovoce.fast.batch import Check, Reports, checked, from_payloads, is_mask, payload_outputs
 from sottovoce.fast.kernels.base import index_type
@@ -28,7 +26,6 @@ from sottovoce.tally.tally import Tally
 
 MECHANISM = b"sottovoce.mechanism"  # key in the schema of Arrow and Parquet: the specification
 BATCH_ROWS = 1 << 18
-BATCH_BYTES = 1 << 25
 
 
 def arrow_schema(mechanism: Mechanism) -> pa.Schema:
@@ -58,7 +55,7 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch, check: Check = check
     """A batch from Arrow columns; every report is checked."""
     schema = arrow_schema(mechanism)
     for field in schema:
-        place = _place(batch.schema, field.name)
+        place = place_of(batch.schema, field.name)
         batch = _of_one_width(batch, place, field.type)
         check_buffers(batch, place)
         if batch.column(place).null_count:
@@ -79,7 +76,7 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch, check: Check = check
 
 def tally_batches(
     mechanism: Mechanism,
-    batches: pa.Table | Iterable[pa.RecordBatch | pa.Table],
+    batches: pa.Table | Iterable[pa.RecordBatch | pa.Table | Reports],
     *,
     threads: int | None = None,
 ) -> Tally:
@@ -87,30 +84,14 @@ def tally_batches(
     n, cells, simulated = 0, np.zeros(mechanism.cells, np.int64), False
     for batch in _each(batches):
         try:
-            reports = from_arrow(mechanism, batch)
+            reports = batch if isinstance(batch, Reports) else from_arrow(mechanism, batch)
+            check_same(mechanism, reports.mechanism, "count reports")
         except ReportError as problem:
             raise ReportError(f"In the batch that starts at report {n} of the stream: {problem}") from None
         cells += count_cells(reports, threads=threads)
         n += len(reports)
         simulated |= reports.simulated
     return Tally(mechanism, n, cells, simulated)
-
-
-def read_parquet(path: str | Path, mechanism: Mechanism, *, rows: int | None = None) -> Iterator[pa.RecordBatch]:
-    """The report columns of a Parquet file, some rows at a time; fewer where each of them is long."""
-    wanted = arrow_schema(mechanism).names
-    fitting = BATCH_BYTES // (codec.ID_BYTES + codec.payload_bytes(mechanism.channel))
-    try:
-        with pq.ParquetFile(path, pre_buffer=False) as file:
-            for name in wanted:
-                _place(file.schema_arrow, name)
-            yield from file.iter_batches(batch_size=rows or max(1, min(BATCH_ROWS, fitting)), columns=wanted)
-    except ReportError:
-        raise
-    except (pa.ArrowException, ValueError, OSError) as problem:  # names of columns may be invalid text
-        if getattr(problem, "errno", None):  # there is no such file, or it may not be read
-            raise
-        raise ReportError("The file cannot be read as Parquet.") from None
 
 
 def _of_one_width(batch: pa.RecordBatch, place: int, wanted: pa.DataType) -> pa.RecordBatch:
@@ -136,7 +117,7 @@ def check_buffers(batch: pa.RecordBatch, place: int) -> None:
         raise ReportError(f"The column {name!r} has {len(column)} rows, but its batch {batch.num_rows}.")
 
 
-def _place(schema: pa.Schema, name: str) -> int:
+def place_of(schema: pa.Schema, name: str) -> int:
     """The index of a column, which is required even in an empty file."""
     place = int(schema.get_field_index(name))
     if place < 0:
@@ -155,9 +136,9 @@ def _type_text(kind: pa.DataType) -> str:
     return "nested values" if pa.types.is_nested(inner) or isinstance(inner, pa.BaseExtensionType) else str(kind)
 
 
-def _each(batches: Any) -> Iterator[pa.RecordBatch]:
+def _each(batches: Any) -> Iterator[pa.RecordBatch | Reports]:
     for part in [batches] if isinstance(batches, (pa.RecordBatch, pa.Table)) else batches:
-        if not isinstance(part, (pa.RecordBatch, pa.Table)):
+        if not isinstance(part, (pa.RecordBatch, pa.Table, Reports)):
             raise ReportError(f"A stream of reports is made of Arrow batches or tables, not of {type(part).__name__}.")
         yield from part.to_batches(BATCH_ROWS) if isinstance(part, pa.Table) else [part]
 

@@ -8,11 +8,12 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from sottovoce.cli.data.files import STANDARD, FileProblem, naming, writing
-from sottovoce.cli.data.intake import REASONS, Intake
-from sottovoce.cli.data.places import stamp_of
-from sottovoce.cli.data.reports import MESSAGE_KINDS, TALLY_KINDS
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.files.intake import REASONS, Intake
+from sottovoce.files.opening import STANDARD, FileProblem, naming, writing
+from sottovoce.files.places import stamp_of
+from sottovoce.files.reports import TALLY_KINDS
+from sottovoce.files.writer import MESSAGE_KINDS
 from sottovoce.tally.tally import Tally
 
 VERSION = 3

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.cli.data.files import FileProblem
-from sottovoce.cli.show import note
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.engines.rows import Reason
 from sottovoce.fast.batch import Check, Reports, checked, from_payloads, invalid, trusted
+from sottovoce.files.counts import Reason
+from sottovoce.files.opening import FileProblem
 
 NOT_HEX = "not hexadecimal"
 LENGTH, PAYLOAD, ID = Reason.LENGTH.words, Reason.PAYLOAD.words, Reason.ID.words
@@ -115,8 +114,8 @@ class Intake:
         self.differing += self._payloads[report_id] != mine
         return False
 
-    def report(self, counted: int) -> None:
-        """Say what was not counted; refuse a result of nothing but invalid reports."""
+    def remarks(self, counted: int) -> Iterator[str]:
+        """What was not counted, in sentences; refuses a result of nothing but invalid reports."""
         total = self.left_out.total()
         if total and not counted:
             raise FileProblem(
@@ -124,10 +123,10 @@ class Intake:
                 " another one?"
             )
         if total:
-            note(f"{total} of {plural(self.read, 'report')} left out as invalid: {self._reasons()}.")
+            yield f"{total} of {plural(self.read, 'report')} left out as invalid: {self._reasons()}."
         if self.repeated:
             more = f", {self.differing} with another payload" if self.differing else ""
-            note(f"{plural(self.repeated, 'message')} with an id that came before{more}: each id is counted once.")
+            yield f"{plural(self.repeated, 'message')} with an id that came before{more}: each id is counted once."
 
     def _reasons(self) -> str:
         return ", ".join(f"{count} {reason}" for reason, count in self.left_out.most_common() if count)

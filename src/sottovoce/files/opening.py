@@ -1,4 +1,4 @@
-"""Files of the command line: which kind they are, opened for reading, and written whole or not at all.
+"""How problems of files are told, and files that are written whole or not at all.
 
 Errors name a file by its role, never by its path, and repeat neither its content nor the message of a parser: a
 misplaced argument, a missing header or a broken row may be somebody's answer.
@@ -6,9 +6,7 @@ misplaced argument, a missing header or a broken row may be somebody's answer.
 
 from __future__ import annotations
 
-import codecs
 import csv
-import io
 import os
 import secrets
 import shutil
@@ -22,21 +20,7 @@ from typing import IO, Any
 from sottovoce.core.errors import ParameterError, SottovoceError
 
 STANDARD = "-"
-_ENDINGS = {
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".tally": "tally",
-    ".hex": "hex",
-    ".bin": "messages",
-}
 DAMAGED = "it is damaged, cut off, or not of the kind that its name or --format says"
-_FIRST_BYTES = {0xFF: "arrow", ord("P"): "parquet", ord("s"): "tally"}
-# Messages begin with a random id, so more than one byte is compared.
-_HEADS = {b"\xff\xff\xff\xff": "arrow", b"PAR1": "parquet", b"sottovoce tally ": "tally"}
-_HEAD = 64
 
 
 class FileProblem(SottovoceError):
@@ -56,92 +40,6 @@ def input_name(path: str, place: int = 0, total: int = 1) -> str:
     if path == STANDARD:
         return "Standard input"
     return "The input" if total == 1 else f"Input {place + 1} of {total}"
-
-
-def kind_of(
-    path: str, given: str | None, allowed: tuple[str, ...], *, name: str = "The input", option: str = "--format"
-) -> str:
-    """The kind of a file: as given, else by how its name ends."""
-    kind = given or _ENDINGS.get(Path(path).suffix.lower())
-    if kind is None:
-        raise FileProblem(f"The kind of the file cannot be inferred from its name: add {option} {'|'.join(allowed)}.")
-    if kind not in allowed:
-        raise FileProblem(f"{name} must be one of {', '.join(allowed)} here.")
-    return kind
-
-
-def kind_of_stream(stream: Any, given: str | None, allowed: tuple[str, ...]) -> str:
-    """The kind of standard input: as given, else by its first byte."""
-    head = stream.peek(1)[:1]
-    if not head:
-        raise FileProblem("Standard input is empty.")
-    kind = given or _FIRST_BYTES.get(head[0], "csv")
-    if kind not in allowed:
-        raise FileProblem(f"Standard input must be one of {', '.join(allowed)}; this looks like {kind}.")
-    return kind
-
-
-def kind_by_content(
-    path: str, file: IO[bytes], given: str | None, allowed: tuple[str, ...], *, name: str
-) -> tuple[str, IO[bytes]]:
-    """The kind of a file of reports: as given, else by how its name ends, else by its first bytes; and the file."""
-    kind = given or (None if path == STANDARD else _ENDINGS.get(Path(path).suffix.lower()))
-    if path == STANDARD or kind is None:
-        head = file.read(_HEAD)
-        if not head:
-            raise FileProblem(f"{name} is empty.")
-        kind, file = kind or _looks_like(head), io.BufferedReader(_Ahead(head, file))
-    if kind not in allowed:
-        raise FileProblem(f"{name} must be one of {', '.join(allowed)} here.")
-    return kind, file
-
-
-def _looks_like(head: bytes) -> str:
-    for start, kind in _HEADS.items():
-        if head.startswith(start):
-            return kind
-    # All of it must be text: a random id may well begin with a letter and the end of a line.
-    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head)  # the last letter may be cut
-    if "\ufffd" in text or not "".join(text.split()).isprintable() or not text.split():
-        return "messages"
-    return "hex" if is_hexadecimal(text.split()[0].encode()) else "csv"
-
-
-def is_hexadecimal(line: bytes) -> bool:
-    """Whether a line holds hexadecimal digits and nothing else."""
-    return bool(line) and not line.strip(b"0123456789abcdefABCDEF")
-
-
-class _Ahead(io.RawIOBase):
-    """A stream from which some bytes were read, as if they were not."""
-
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head, self._rest = head, rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if self._head:
-            data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
-        else:
-            data = self._rest.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-
-@contextmanager
-def reading(path: str, name: str) -> Iterator[IO[bytes]]:
-    """A file or standard input, as bytes. `name` is its name in errors."""
-    if path == STANDARD:
-        if sys.stdin.buffer.isatty():
-            raise FileProblem("Standard input is a terminal: pipe something into it, or name a file.")
-        yield sys.stdin.buffer
-        return
-    from sottovoce.cli.data.places import opened
-
-    with naming(name), opened(path) as file:
-        yield file
 
 
 @contextmanager

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sottovoce.cli.data.columns import Outside, batch, by_dictionary
 from sottovoce.core.domain import Ball, Box, Categories, Domain, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.numbers import batch_codes
+from sottovoce.files.answers import Outside, batch, by_dictionary
 
 MISSING = "missing"  # the category of empty cells
 WAYS = ("refuse", "skip", "category")

@@ -13,19 +13,20 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sottovoce.cli.data.files import STANDARD, FileProblem, cells, input_name, kind_of, kind_of_stream, naming, reading
-from sottovoce.cli.data.places import expanded, opened, parquet_source, size_of, total_size
-from sottovoce.cli.show import listed, printable
 from sottovoce.client.typed import holds_texts, typed
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Categories, Domain, Integers
 from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.encode import encode
 from sottovoce.fast.numbers import batch_codes
+from sottovoce.files.kinds import kind_by_content, kind_of
+from sottovoce.files.opening import STANDARD, FileProblem, cells, input_name, naming
+from sottovoce.files.places import expanded, opened, parquet_source, reading, size_of, total_size
 
 ROWS = 1 << 20
 BLOCK = 1 << 23  # bytes of a CSV file at a time
@@ -100,7 +101,7 @@ def pieces(source: AnswerSource) -> Iterator[Piece]:
 def _pieces(source: AnswerSource, name: str) -> Iterator[Piece]:
     with reading(source.path, name) as file:
         if source.path == STANDARD:
-            kind = kind_of_stream(file, source.kind, RAW_KINDS)
+            kind, file = kind_by_content(source.path, file, source.kind, RAW_KINDS, name=name)
         else:
             kind = kind_of(source.path, source.kind, RAW_KINDS)
         if kind == "parquet" and source.path == STANDARD:
@@ -118,7 +119,7 @@ def _found(source: AnswerSource, known: list[str], hint: str = "") -> Found:
     for place, column in enumerate(source.columns, 1):
         count = known.count(column)
         if count != 1:
-            names = f": {listed(known)}" if source.public_header else "; --public-header lists them"
+            names = f": {_listed(known)}" if source.public_header else "; --public-header lists them"
             which = f"Column {place} of --column" if several else "The column of --column"
             raise FileProblem(
                 f"{which} must occur once in the header, but occurs {plural(count, 'time')}. The header has"
@@ -130,6 +131,12 @@ def _found(source: AnswerSource, known: list[str], hint: str = "") -> Found:
         shown = f"{', '.join(str(known.index(column) + 1) for column in source.columns)} of {len(known)}"
     start = "the column" if source.public_header else "column"
     return Found(f"{start}{'s' * several} {shown}", len(known))
+
+
+def _listed(names: list[str]) -> str:
+    """Names from a public header, shortened and escaped for one sentence; a broken header may hold anything."""
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return ", ".join(map(printable, names[:20])) + more or "none"
 
 
 def _parquet(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:

@@ -9,11 +9,11 @@ from typing import IO
 
 import numpy as np
 
-from sottovoce.cli.data.intake import LENGTH, NOT_HEX, Intake
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import Reports
+from sottovoce.files.intake import LENGTH, NOT_HEX, Intake
 
 BATCH_BYTES = 1 << 22
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

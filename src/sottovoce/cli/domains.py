@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sottovoce.cli.data.files import cells, naming, reading
 from sottovoce.core.domain import Ball, Box, Categories, Circle, Domain, Integers, Interval, Pair, Record, Sparse, Text
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.spelling import letters
 from sottovoce.core.params import reject
 from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Question, Variance, VectorMean
+from sottovoce.files.opening import cells, naming
+from sottovoce.files.places import reading
 
 QUESTIONS = ("mean", "shares", "variance", "distribution", "groups", "vectors")
 _WORDS = {

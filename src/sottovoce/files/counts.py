@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.language.plural import plural
-from sottovoce.engines.arms import Arms
+from sottovoce.files.arms import Arms
 from sottovoce.tally.tally import SIMULATED_ROW, Tally, row_place
 
 REPORTS, REPEATED, CONFLICTS = -1, -3, -4
