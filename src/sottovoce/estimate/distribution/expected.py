@@ -19,6 +19,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Distribution, Quantile, Question
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.answers import PartAnswer
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
@@ -139,7 +140,7 @@ def cumulative(found: DistributionEvidence) -> PartAnswer:
     question = Distribution(found.buckets.domain)
     lines, d = lines_of(found.buckets), len(found.buckets)
     outer = np.tri(d - 1, d, 1) if found.buckets.step is None else lines
-    return PartAnswer(found, lines, labels, (0.0, 1.0), question, inner=lines, outer=outer)
+    return PartAnswer(found, lines, Axes.of("point", labels), (0.0, 1.0), question, inner=lines, outer=outer)
 
 
 def shares_of(buckets: Buckets, prior: Prior | Floats | None) -> Floats:

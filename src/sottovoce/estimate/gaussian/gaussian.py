@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,6 +16,7 @@ from sottovoce.core.domain import Above, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean, Variance
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
@@ -73,7 +73,7 @@ class GaussianSideEvidence(GaussianEvidence):
 
     methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
     default: ClassVar[str] = "exact"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     share: SupportsEvidence
     threshold: float
     deviation: float
@@ -192,8 +192,8 @@ class GaussianFitEvidence(GaussianEvidence):
         return float(np.clip(self.mean + away[first - 1] + part * (away[first] - away[first - 1]), *self.ends))
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return (self.about,)
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", (self.about,))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         both = self.model.variance(self.mean, self.deviation)
