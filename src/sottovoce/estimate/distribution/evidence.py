@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.shapes import histogram_of
@@ -28,13 +27,11 @@ from sottovoce.estimate.distribution.readings.projected import is_projection
 from sottovoce.estimate.distribution.readings.transition import LevelsTransition, transition_of
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
-from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints
 from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 READS = (CountOutputs, Sums)
 FEWEST = 8  # buckets, however few reports there are
 
