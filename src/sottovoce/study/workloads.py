@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.core.channel import Histogram
 from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.channel.shapes import histogram_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Distribution, Mean
@@ -85,13 +85,12 @@ def _of_mean(mechanism: Mechanism, buckets: Buckets, shares: Floats, prior: Any)
 
 def _covariance(mechanism: Mechanism, shares: Floats) -> Floats:
     """n times the covariance of the unbiased shares."""
-    channel = mechanism.channel
-    if isinstance(channel, Histogram):
-        return share_covariance(channel, shares, "population")
-    scores = linear_decode(channel, len(shares)).scores(np.eye(len(shares)))
-    rates = transition_of(channel, len(shares)).forward(shares)
-    values = scores @ rates
-    return np.asarray((scores * rates) @ scores.T - np.outer(values, values))
+    channel, size = mechanism.channel, len(shares)
+    histogram = histogram_of(channel)
+    if histogram is not None:
+        return share_covariance(histogram, shares, "population")
+    rates = transition_of(channel, size).forward(shares)
+    return linear_decode(channel, size).covariance(np.eye(size), rates, "population")
 
 
 def _workload(name: str, buckets: Buckets) -> Workload:
