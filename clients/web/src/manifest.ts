@@ -191,7 +191,7 @@ export class Manifest {
   /** Refuse it if a channel loses more than the study states, or more than this device allows. */
   check(limit: Fraction | null, lifetimeLimit: Fraction | null, accept: readonly string[] = []): void {
     for (const { mechanism } of this.arms) {
-      if (mechanism.guarantee.kind !== "pure" && !accept.includes(mechanism.guarantee.kind))
+      if (!mechanism.guarantee.acceptedBy(accept))
         refuse("This device accepts pure guarantees only; this study has another one.", "privacy");
       if (!mechanism.within(this.facts.epsilon))
         refuse("A mechanism of this study loses more than the epsilon that the study states.", "privacy");

@@ -10,12 +10,13 @@ import { need, refuse } from "./core/errors";
 import { idBytes, idWords } from "./core/field";
 import { Fraction, metered, product } from "./core/fraction";
 import { canonicalBytes, isSpec, named, parse, type Plain, type Spec } from "./core/json";
-import { integer, maybe, record, rising, text, valid, type Readers } from "./core/read";
+import { integer, maybe, record, text, valid, type Readers } from "./core/read";
 import { sha256 } from "./core/sha256";
 import { domainFrom, type Domain } from "./domain/domain";
 import "./domain/views";
 import { VECTORS } from "./seldom";
 import { checkFits } from "./domain/fits";
+import { IDEALISED, readGuarantee, type Guarantee } from "./guarantee";
 
 const FLOAT_NODES = ["cap", "projected"];
 const MOST_NODES = 1 << 12;
@@ -29,26 +30,6 @@ export function unread(spec: unknown): string {
   const kind = isSpec(spec) ? text(spec.kind) : "";
   valid(/^[a-z][a-z\d-]{0,39}$/.test(kind) && canonicalBytes(spec as Spec).length <= MOST_UNREAD);
   return kind;
-}
-
-const IDEALISED =
-  "This guarantee is idealised: with floats the loss is unknown.";
-
-/** The guarantees that a browser computes; the codes are those that a utility-optimised one protects. */
-interface Promised {
-  kind: "pure" | "utility_optimised";
-  sensitive: ReadonlySet<bigint> | null;
-}
-
-function readGuarantee(written: string): Promised {
-  if (written === "idealised") refuse(IDEALISED, "privacy");
-  if (written === "pure" || written === "utility_optimised") return { kind: written, sensitive: null };
-  if (written.startsWith("approximate"))
-    refuse("Approximate guarantees are refused.", "privacy");
-  const optimised = /^utility_optimised\(((?:0|[1-9]\d{0,14})(?:,[1-9]\d{0,14})*)\)$/.exec(written);
-  const codes = optimised ? optimised[1]!.split(",").map(BigInt) : [];
-  if (codes.length && rising(codes)) return { kind: "utility_optimised", sensitive: new Set(codes) };
-  return refuse("This guarantee is unknown.", "privacy");
 }
 
 export class Mechanism {
@@ -66,7 +47,7 @@ export class Mechanism {
     /** The epsilon that the specification claims. */
     readonly claimed: Fraction,
     readonly claimedForever: Fraction | null,
-    readonly guarantee: Promised,
+    readonly guarantee: Guarantee,
     readonly spec: Spec,
     readonly fingerprint: string,
   ) {
@@ -78,20 +59,12 @@ export class Mechanism {
       "A report of this mechanism takes too long.",
     );
     this.payloadBytes = Math.max(1, Math.ceil(channel.payloadBits / 8));
-    this.ratio = this.checkedRatio();
+    this.ratio = guarantee.ratio(channel);
+    if (!within(this.ratio, claimed)) refuse("This mechanism has a larger epsilon than it claims.", "privacy");
     this.ratioForever = channel.stages ? channel.stages[0].ratio() : null;
     need(!this.ratioForever === !claimedForever, "A mechanism claims an epsilon for ever if it keeps a memo.");
     if (this.ratioForever && !within(this.ratioForever, claimedForever!))
       refuse("This mechanism has a larger epsilon for ever than it claims.", "privacy");
-  }
-
-  private checkedRatio(): Fraction {
-    const { sensitive } = this.guarantee;
-    if (sensitive) for (const code of sensitive) need(code < this.channel.inputs, "A sensitive code lies outside.");
-    const ratio = sensitive ? this.channel.guardedRatio(sensitive) : this.channel.ratio();
-    if (!ratio) refuse("A protected report can reveal its value.", "privacy");
-    if (!within(ratio, this.claimed)) refuse("This mechanism has a larger epsilon than it claims.", "privacy");
-    return ratio;
   }
 
   /** Read a specification: text, bytes or plain data. */
@@ -219,7 +192,7 @@ function readChannel(nodes: Plain): Channel {
 
 // A guarantee is read before a channel, whose nodes a browser may not know.
 const READERS: Readers = {
-  ...{ guarantee: (written) => readGuarantee(text(written)), channel: readChannel, name: text, version: integer() },
+  ...{ guarantee: readGuarantee, channel: readChannel, name: text, version: integer() },
   ...{ epsilon: budget, epsilon_forever: maybe(budget), question: unread, domain: domainFrom },
   ...{ statistic: unread, unused: maybe(text) },
   codec: (spec) => record(spec, "a codec", { version: integer(1n, 1n), bytes: integer() }),

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.estimate.evidence import Contributions, Functional
+from sottovoce.estimate.evidence import Contributions
 
 Floats = NDArray[np.float64]
 
@@ -92,11 +92,6 @@ class OutputReading(Reading):
             return np.asarray(self.products(rows, rates) - np.outer(values, values))
         # For these participants, the part of the spread that lies between their answers is no error.
         return np.asarray(self.products(rows, rates) - (rows * held) @ rows.T)
-
-    def functional(self, weights: Floats, rates: Floats, n: int, target: str) -> Functional:
-        """The values of functionals from the rates of n outputs, and their covariance."""
-        rows = np.atleast_2d(weights)
-        return Functional(rows @ self.values(rates), self.covariance(rows, rates, target) / n)
 
     def spreads(self, weights: Floats, rates: Floats, target: str) -> Floats:
         """The diagonal of `covariance`, for many functionals."""

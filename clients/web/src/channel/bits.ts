@@ -134,7 +134,7 @@ export class Bits extends Channel {
     return bitsRatio([p], [q], "mask", 0).power(this.k);
   }
 
-  override guardedRatio(sensitive: ReadonlySet<bigint>): Fraction | null {
+  override guardedRatio(sensitive: readonly bigint[]): Fraction | null {
     if (this.encoding !== "onehot" && this.encoding !== "optional") return super.guardedRatio(sensitive);
     const shown = this.shown;
     if (!shown) return this.ratio();

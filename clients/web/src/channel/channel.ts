@@ -71,12 +71,12 @@ export abstract class Channel {
     return [both.map(([high]) => high), both.map(([, low]) => low)];
   }
   /** The ratio of the reports that a guarantee with sensitive codes protects; null if it is infinite. */
-  guardedRatio(sensitive: ReadonlySet<bigint>): Fraction | null {
+  guardedRatio(sensitive: readonly bigint[]): Fraction | null {
     need(!this.stages && this.codesAreIndices, "This guarantee needs numbered codes and reports.");
     let worst = ONE;
     for (const column of this.columns()) {
       const senders = column.flatMap((one, code) => (one.n ? [BigInt(code)] : []));
-      if (!senders.length || (senders.length === 1 && !sensitive.has(senders[0]!))) continue;
+      if (!senders.length || (senders.length === 1 && !sensitive.includes(senders[0]!))) continue;
       if (senders.length < column.length) return null;
       const [high, low] = ends(column);
       worst = larger(worst, high.over(low));

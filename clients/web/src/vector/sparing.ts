@@ -44,7 +44,7 @@ class Sparing extends Channel {
     return infinite();
   }
 
-  override guardedRatio(sensitive: ReadonlySet<bigint>): Fraction | null {
+  override guardedRatio(sensitive: readonly bigint[]): Fraction | null {
     for (const code of sensitive) if (!this.place(code)[1]) return null;
     return this.own(this.sensitive[0]!).over(units(this.other));
   }

@@ -13,8 +13,6 @@ from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.question.base import Question
 
 Ends = tuple[Any, Any]  # the first and the last value of an interval; without a first value it starts with the domain
-_ORDERED = ("interval", "integers", "categories")
-_AROUND = "circle"
 _CLOSEST = 2.0**-32  # of the size of its ends that a continuum may be long: 16 bits for buckets, 5 inside each of them
 
 
@@ -48,7 +46,7 @@ class IntervalQuestion(DistributionQuestion):
 
 def check_distributed(owner: str, domain: object) -> None:
     """A domain of numbers, of categories in their order, or a circle."""
-    if not isinstance(domain, Domain) or domain.kind not in (*_ORDERED, _AROUND):
+    if not isinstance(domain, Domain) or (domain.scalar is None and domain.choices is None):
         raise reject("domain", owner, "an Interval, Integers, Categories in their order, or a Circle", domain)
     low, high = (float(getattr(domain, end, 0) or 0) for end in ("low", "high"))
     if domain.size is None and high - low < _CLOSEST * max(abs(low), abs(high)):
@@ -60,14 +58,14 @@ def check_distributed(owner: str, domain: object) -> None:
 
 def check_ordered(owner: str, domain: object) -> None:
     """A domain whose values have an order."""
-    if isinstance(domain, Domain) and domain.kind == _AROUND:
+    if isinstance(domain, Domain) and domain.circular:
         raise ParameterError("Values on a circle have no order: ask for the share of an arc, or for the circular mean.")
     check_distributed(owner, domain)
 
 
 def check_circle(owner: str, domain: object) -> None:
     """A circle."""
-    if not isinstance(domain, Domain) or domain.kind != _AROUND:
+    if not isinstance(domain, Domain) or not domain.circular:
         raise reject("domain", owner, "a Circle", domain)
 
 
@@ -83,10 +81,10 @@ def values_of(name: str, owner: str, domain: Domain, given: object) -> tuple[Any
 
     Points may also lie between two possible answers, such as between whole numbers.
     """
-    named = domain.kind == "categories"
-    found = listed(name, owner, given)
-    values = found if named else tuple(check_decimal(name, owner, value) for value in found)
-    step = None if named else getattr(domain, "step", 1 if domain.size is not None else None)
+    values = listed(name, owner, given)
+    if domain.choices is None:
+        values = tuple(check_decimal(name, owner, value) for value in values)
+    step = domain.spacing
     for value in values:
         try:
             domain.encode(value if step is None else _rounded_down(value, domain, step))
@@ -97,7 +95,7 @@ def values_of(name: str, owner: str, domain: Domain, given: object) -> tuple[Any
     return values
 
 
-def _rounded_down(value: Decimal, domain: Any, step: int | Decimal) -> int | Fraction:
+def _rounded_down(value: Decimal, domain: Any, step: Decimal) -> int | Fraction:
     """The largest number of a domain with a step that is not above a number."""
     above = Fraction(value) - Fraction(domain.low)
     found = Fraction(domain.low) + above // Fraction(step) * Fraction(step)
@@ -106,8 +104,8 @@ def _rounded_down(value: Decimal, domain: Any, step: int | Decimal) -> int | Fra
 
 def in_order(domain: Domain, first: Any, second: Any) -> bool:
     """Whether a value is not before another; on a circle no value is."""
-    if domain.kind == _AROUND:
+    if domain.circular:
         return True
-    if domain.kind == "categories":
+    if domain.choices is not None:
         return bool(domain.encode(first) <= domain.encode(second))
     return bool(first <= second)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Each, Fakes
+from sottovoce.core.channel.facets import need
+from sottovoce.core.channel.shapes import Bundled, each_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
@@ -19,8 +20,8 @@ from sottovoce.core.question import Attributes, Question
 from sottovoce.core.statistic.each import CountEach, starts, statistic_of
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Offer
-from sottovoce.estimate.reading import Curve
+from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Functional, Offer
+from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
@@ -37,8 +38,8 @@ class MarginalSharesEvidence(SupportsEvidence):
     asked: Question | None = None
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return range(len(self.counts)) if self.asked is None else self.asked.domain.labels()
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", range(len(self.counts)) if self.asked is None else self.asked.domain)
 
     @property
     def question(self) -> Question | None:  # type: ignore[override]
@@ -61,14 +62,10 @@ class AttributesEvidence(Evidence):
     question: Question | None = None
 
     @property
-    def axes(self) -> Axes:
+    def axes(self) -> Axes:  # type: ignore[override]
         """Ragged: each attribute has values of its own."""
         parts = zip(self.names, self.each, strict=True)
         return Axes.ragged(("attribute", "value"), ((name, label) for name, part in parts for label in part.labels))
-
-    @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.axes.labels
 
     @property
     def also(self) -> tuple[Evidence, ...]:  # type: ignore[override]
@@ -79,6 +76,16 @@ class AttributesEvidence(Evidence):
 
     def variances(self, target: str) -> Floats:
         return np.concatenate([part.variances(target) for part in self.each])
+
+    def functional(self, weights: Floats, target: str = "population") -> Functional:
+        """Sums over one attribute. Answers to two attributes may depend on each other, which reports do not show."""
+        rows, start = np.atleast_2d(weights), 0
+        for part in self.each:
+            inside = slice(start, start + len(part.labels))
+            if rows[:, inside].any() and np.count_nonzero(rows) == np.count_nonzero(rows[:, inside]):
+                return part.functional(rows[:, inside], target)
+            start = inside.stop
+        return Evidence.functional(self, rows, target)
 
     def contributions(self) -> Contributions | None:
         found = [one for one in (part.contributions() for part in self.each) if one is not None]
@@ -116,12 +123,19 @@ class AttributesEvidence(Evidence):
 
 def part_mechanisms(mechanism: Mechanism) -> list[Mechanism]:
     """The mechanism of each attribute by itself, which has a share of the budget; for channels side by side."""
-    question, channel = mechanism.question, mechanism.channel
-    if not isinstance(question, Attributes) or not isinstance(channel, Each) or isinstance(channel, Fakes):
+    question, bundle = mechanism.question, each_of(mechanism.channel)
+    if not isinstance(question, Attributes) or bundle is None or bundle.marginal(0) is not None:
         raise ParameterError(f"The attributes of {mechanism.name} are not reported by mechanisms of their own.")
-    pairs = zip(question.parts, channel.channels, strict=True)
+    pairs = zip(question.parts, bundle.channels, strict=True)
     most = Decimal(MAX_EPSILON)
     return [Mechanism(mechanism.name, asked, part, most, statistic_of(part)) for asked, part in pairs]
+
+
+def _marginals(mechanism: Mechanism) -> list[tuple[float, float]] | None:
+    """The support rates of each attribute among fakes; None where attributes have mechanisms of their own."""
+    bundle = need(mechanism.channel, Bundled).bundle
+    rates = [rate for place in range(len(bundle.channels)) if (rate := bundle.marginal(place)) is not None]
+    return [(float(own), float(other)) for own, other in rates] or None
 
 
 def part_cells(mechanism: Mechanism, cells: Ints) -> list[Ints]:
@@ -137,14 +151,13 @@ def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> AttributesEvidence:
     """The evidence of cells."""
-    question, channel = mechanism.question, mechanism.channel
+    question, rates = mechanism.question, _marginals(mechanism)
     if not isinstance(question, Attributes):
         raise TypeError(f"{mechanism.name} does not ask for several attributes.")
     each: list[Evidence] = []
-    if isinstance(channel, Fakes):
-        for place, (asked, own) in enumerate(zip(question.parts, part_cells(mechanism, cells), strict=True)):
-            rates = channel.marginal(place)
-            each.append(MarginalSharesEvidence(own, n, float(rates.own), float(rates.other), None, asked))
+    if rates is not None:
+        for asked, pair, own in zip(question.parts, rates, part_cells(mechanism, cells), strict=True):
+            each.append(MarginalSharesEvidence(own, n, *pair, None, asked))
     else:
         for part, own in zip(part_mechanisms(mechanism), part_cells(mechanism, cells), strict=True):
             each.append(load(f"estimate.{part.question.room}.evidence:from_cells")(part, n, own))
@@ -163,16 +176,11 @@ def predicted_variance(
     """The exact variance of each value, for the true shares, or a number that all hold, of each attribute by name."""
     check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
-    question, channel = mechanism.question, mechanism.channel
+    question, rates = mechanism.question, _marginals(mechanism)
     if not isinstance(question, Attributes) or {*truth} != {name for name, _ in question.fields_of}:
         raise ParameterError("The truth of several attributes must have the shares, or the mean, of each by its name.")
-    if isinstance(channel, Fakes):
-        found = []
-        for place, (name, part) in enumerate(question.fields_of):
-            rates = channel.marginal(place)
-            shares, own, other = np.asarray(truth[name], float), float(rates.own), float(rates.other)
-            curve: Curve = SupportsEvidence(np.zeros(part.size or 0, np.int64), n, own, other).curve(target)
-            found.append(curve.at(shares))
-        return np.concatenate(found)
+    if rates is not None:
+        pairs = zip((np.asarray(truth[name], float) for name, _ in question.fields_of), rates, strict=True)
+        return np.concatenate([CodeReading.of_rates(*pair).at(shares, target) / n for shares, pair in pairs])
     parts = zip(question.fields_of, part_mechanisms(mechanism), strict=True)
     return np.concatenate([np.atleast_1d(part.variance(truth[name], n, target=target)) for (name, _), part in parts])

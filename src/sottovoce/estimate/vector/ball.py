@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import UNIT
-from sottovoce.core.channel import Cap, Channel, Projected
-from sottovoce.core.channel.facets import dimensions_of
-from sottovoce.core.channel.vector.sphere import SummandScale
+from sottovoce.core.channel.facets import dimensions_of, need
+from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.domain import Ball
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Offer
-from sottovoce.estimate.vector.base import VectorEvidence
+from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -41,7 +40,7 @@ class BallEvidence(VectorEvidence):
     spreads: Floats  # sample variances of the readings of each coordinate
     radius: float
     rare: float  # reports that are expected on the less likely side of the cap
-    labels: Sequence[object] = ()
+    axes: Axes = UNNAMED
     question: Question | None = None
 
     @property
@@ -74,7 +73,8 @@ class BallEvidence(VectorEvidence):
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> BallEvidence:
     """The evidence of cells."""
-    reading, radius = _reading(mechanism), _radius(mechanism)
+    capped, radius = need(mechanism.channel, Capped), _radius(mechanism)
+    reading, keep = capped.reading(), capped.cap.keep / UNIT
     first, second = cells.reshape(2, -1)
     unit = reading.step * radius
     means = (first / n - reading.origin) * unit
@@ -88,28 +88,20 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> BallEvidence:
         spreads = np.array(inner, float) / (n * (n - 1)) * unit**2
     else:
         spreads = np.full(len(first), max(reading.along, reading.across) * radius**2)
-    return BallEvidence(
-        n, means, spreads, radius, n * _rarer_side(mechanism.channel), mechanism.domain.labels(), mechanism.question
-    )
-
-
-def _rarer_side(channel: Channel) -> float:
-    """How often a report comes from the less likely side of the cap."""
-    cap = channel.inner if isinstance(channel, Projected) else channel
-    keep = cap.keep / UNIT if isinstance(cap, Cap) else 0.5
-    return min(keep, 1 - keep)
+    rare = n * min(keep, 1 - keep)
+    return BallEvidence(n, means, spreads, radius, rare, Axes.of("coordinate", mechanism.domain), mechanism.question)
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Floats:
     """The variance of each coordinate of the mean of n reports, if all participants hold this vector."""
-    reading, radius = _reading(mechanism), _radius(mechanism)
-    dimensions = dimensions_of(mechanism.channel)
+    capped, radius = need(mechanism.channel, Capped), _radius(mechanism)
+    reading, dimensions = capped.reading(), dimensions_of(mechanism.channel)
     held = np.asarray(truth, float)
     if held.shape != (dimensions,):
         raise reject("truth", "variance", f"a vector of {dimensions} numbers", truth)
     code = np.array(mechanism.domain.encode(held))
     length = float(np.linalg.norm(code))
-    squares = (code / length) ** 2 if length else _of_zero(mechanism)
+    squares = (code / length) ** 2 if length else np.array(capped.zero_squares())
     each = reading.across + (reading.along - reading.across) * squares - code**2
     return np.asarray(each * radius**2 / n)
 
@@ -120,24 +112,9 @@ def total_variance(mechanism: Mechanism) -> float:
     It is that of the worst vector less at most the square of the radius: inside the ball the mean square length of a
     report is the same, and the square of a shorter answer is subtracted from it.
     """
-    reading, radius = _reading(mechanism), _radius(mechanism)
+    reading, radius = need(mechanism.channel, Capped).reading(), _radius(mechanism)
     dimensions = dimensions_of(mechanism.channel) or 0
     return float((reading.along + (dimensions - 1) * reading.across - 1) * radius**2)
-
-
-def _of_zero(mechanism: Mechanism) -> Floats:
-    """Squared cosines of the axis to which a zero vector is moved: the first one, before it is turned at random."""
-    channel = mechanism.channel
-    if isinstance(channel, Projected):
-        return np.full(channel.size, 1 / channel.padded)
-    return np.asarray(np.eye(1, dimensions_of(channel))[0])
-
-
-def _reading(mechanism: Mechanism) -> SummandScale:
-    channel = mechanism.channel
-    if not isinstance(channel, (Cap, Projected)):
-        raise ParameterError(f"The reports of {mechanism.name} are not vectors of a ball.")
-    return channel.reading()
 
 
 def _radius(mechanism: Mechanism) -> float:

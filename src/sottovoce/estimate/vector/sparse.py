@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Hints, Place, Signs
-from sottovoce.core.channel.facets import slots_of
+from sottovoce.core.channel.facets import Summed, facet
 from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.walsh import hadamard_counts
-from sottovoce.estimate.vector.base import VectorEvidence
+from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,7 +44,7 @@ class SparseEvidence(VectorEvidence):
     n: int
     scale: float
     bound: float
-    labels: Sequence[object] = ()
+    axes: Axes = UNNAMED
     question: Question | None = None
 
     def values(self) -> Floats:
@@ -97,14 +97,15 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SparseEvidence:
     """The evidence of cells."""
     channel, domain = mechanism.channel, _vectors(mechanism)
     known = score(channel)
-    if isinstance(channel, Signs):
-        plus, minus = cells, n - cells
-    elif isinstance(channel, Hints):
+    if facet(channel, Summed) is not None:  # the signs + of all places, and where some are not sent the signs - too
         plus, minus = cells[: domain.dimensions], cells[domain.dimensions :]
+        minus = minus if len(minus) else n - plus
     else:
         plus, hits = hadamard_counts(channel.second.sets.rows, cells)  # type: ignore[attr-defined]
         minus = hits - plus
-    return SparseEvidence(plus, minus, n, float(known.scale), float(domain.bound), domain.labels(), mechanism.question)
+    return SparseEvidence(
+        plus, minus, n, float(known.scale), float(domain.bound), Axes.of("coordinate", domain), mechanism.question
+    )
 
 
 def _vectors(mechanism: Mechanism) -> Sparse:
@@ -127,7 +128,6 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     groups = np.arange(domain.dimensions) % known.groups
     members = np.bincount(groups, minlength=known.groups)
     first, square = np.zeros(domain.dimensions), np.zeros(domain.dimensions)
-    padded = isinstance(slots_of(mechanism.channel), Place)  # an empty slot becomes some place
     shares = np.zeros(known.groups)  # of slots that turn out in each group
     for code in crowd:
         held, taken = len(code), np.zeros(known.groups)
@@ -135,7 +135,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
             first[place] += float(number)
             square[place] += float(number) ** 2
             taken[groups[place]] += 1
-        free = (members - taken) * (domain.most - held) / max(1, domain.dimensions - held) if padded else 0
+        free = (members - taken) * (domain.most - held) / max(1, domain.dimensions - held) if known.padded else 0
         shares += known.entries * (taken + free) / domain.most
     size = len(crowd)
     hit = float(known.hit_other) + float(known.hit_own - known.hit_other) * shares[groups] / size

@@ -1,1 +1,1 @@
-import{$ as a,a as s,ka as o,la as e,ma as t,na as n,oa as r,pa as i,qa as m}from"./sottovoce-SDLEOEK7.js";export{t as Manifest,o as Mechanism,e as Question,s as SottovoceError,a as Study,i as mechanism,m as open,r as seeded,n as version};
+import{$ as a,a as s,ka as o,la as e,ma as t,na as n,oa as r,pa as i,qa as m}from"./sottovoce-3VMO357X.js";export{t as Manifest,o as Mechanism,e as Question,s as SottovoceError,a as Study,i as mechanism,m as open,r as seeded,n as version};

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.core.asked import Asked
-from sottovoce.core.domain import Categories, Circle, Domain, Integers
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Distribution, Question
@@ -196,7 +196,7 @@ class StudyQuestion:
     def field(self, language: str) -> dict[str, Any]:
         """The field of the participant's form: choices, a number with its range, or a text."""
         domain = self.question.domain.root
-        if isinstance(domain, Categories):
+        if domain.choices is not None:
             return {"kind": "choice", "choices": self.choices(domain, language)}
         return {"kind": "number", **number_field(domain)} if hasattr(domain, "low") else {"kind": "text"}
 
@@ -207,7 +207,7 @@ class StudyQuestion:
     def possible_answers(self, language: str, say: Mapping[str, str]) -> str:
         """The possible answers, as participants read them on the page of consent."""
         domain = self.question.domain
-        if isinstance(domain, Circle):
+        if domain.circular:
             return say["around"].format(high=decimal_text(domain.high))
         if domain.numbers is not None:
             return say["number"].format(low=str(domain.low), high=str(domain.high))
@@ -222,8 +222,8 @@ class StudyQuestion:
 def number_field(domain: Any) -> dict[str, Any]:
     """The range of a number for the participant's form."""
     low, high = (_plain(getattr(domain, end, "")) for end in ("low", "high"))
-    whole, step = isinstance(domain, Integers), getattr(domain, "step", None)
-    return {"low": low, "high": high, "whole": whole, "step": "1" if whole else _plain(step) if step else ""}
+    step = _plain(domain.spacing) if domain.spacing else ""
+    return {"low": low, "high": high, "whole": domain.whole is not None, "step": step}
 
 
 def first_estimate(estimates: Estimates) -> Estimate | None:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.core.domain import Categories
 from sottovoce.core.question import Cdf, Distribution
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -35,7 +34,8 @@ class StudyDistribution(StudyQuestion):
         domain = table.ordered()
         if domain is None:
             return None
-        return table.built("buckets", lambda: Distribution(domain, "cdf", table.table.get("buckets")))
+        remedy = "Write how many parts of the range are told apart, such as buckets = 20."
+        return table.built("buckets", lambda: Distribution(domain, "cdf", table.table.get("buckets")), remedy)
 
     @property
     def distribution(self) -> Distribution:
@@ -94,4 +94,4 @@ def _is_curve(estimate: Estimate) -> bool:
     evidence = estimate.evidence
     if not isinstance(evidence, DistributionEvidence) or evidence.circular:
         return False
-    return not isinstance(evidence.buckets.domain, Categories)
+    return evidence.buckets.domain.choices is None

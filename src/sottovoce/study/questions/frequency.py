@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from sottovoce.core.domain import Categories
 from sottovoce.core.question import Frequency
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.estimate import Estimate
@@ -51,4 +50,4 @@ class StudyFrequency(StudyQuestion):
 
     @property
     def has_order(self) -> bool:
-        return not isinstance(self.question.domain, Categories)
+        return self.question.domain.choices is None

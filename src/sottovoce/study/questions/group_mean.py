@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.core.domain import Categories, Domain
+from sottovoce.core.domain import Domain
 from sottovoce.core.question import Frequency, GroupMean
 from sottovoce.core.round import Estimates
 from sottovoce.study.dossier.pages import Html, listed, paragraph
@@ -82,7 +82,7 @@ class StudyGroupMean(StudyQuestion):
     # --- words and pictures ----------------------------------------------------------------------
     @property
     def has_order(self) -> bool:
-        return not isinstance(self.question.by, Categories)
+        return self.question.by.choices is None
 
     def field(self, language: str) -> dict[str, Any]:
         groups = self.choices(self.question.by, language)

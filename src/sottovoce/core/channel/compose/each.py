@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, nested
-from sottovoce.core.channel.facets import Costed, stages_of
+from sottovoce.core.channel.facets import Costed, Rates, stages_of
 from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.shapes import Bundled
 from sottovoce.core.coins import Coins
@@ -45,6 +45,10 @@ class Each(Channel, Bundled, Costed):
     @property
     def bundle(self) -> Each:
         return self
+
+    def marginal(self, place: int) -> Rates | None:
+        """The support rates of the reports of a part, where they are not those of its channel alone."""
+        return None
 
     @property
     def inputs(self) -> int:

@@ -146,6 +146,10 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
         more = lost * k / full + step**2 / 6
         return SummandScale(MIDDLE, step / scale, (along + more) / scale**2, (across + more) / scale**2)
 
+    def zero_squares(self) -> Sequence[float]:
+        """The first axis, before it is turned at random."""
+        return [1 / self.padded] * self.size
+
     # --- the law -----------------------------------------------------------------------------------
     @property
     def exact(self) -> bool:

@@ -149,6 +149,7 @@ class Score(NamedTuple):
     hit_other: Fraction
     groups: int
     entries: int
+    padded: bool = False  # an empty slot becomes some place
 
     def average_square(self, dimensions: int) -> Fraction:
         """The mean square of a reading, averaged over places, if entries are spread evenly over them."""
@@ -171,7 +172,7 @@ def score(channel: Channel) -> Score:
         raise ParameterError(f"The reports of this {channel.kind} channel are not read as sparse vectors.")
     contrast = second.sets.contrast(units(second.inside))
     scale = slots.most * Fraction(slots.bound) / contrast.slope
-    return Score(scale, contrast.hit_own, contrast.hit_other, second.sets.groups, 1)
+    return Score(scale, contrast.hit_own, contrast.hit_other, second.sets.groups, 1, padded=True)
 
 
 @lru_cache(maxsize=256)

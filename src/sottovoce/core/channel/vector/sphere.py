@@ -151,6 +151,10 @@ class Cap(Channel, Vectors, Summed, Capped):
         along, across = ((square + lost) / known.mean**2 for square in (known.square, known.across))
         return SummandScale(TOP / 2, width / known.mean, along, across)
 
+    def zero_squares(self) -> Sequence[float]:
+        """The first axis."""
+        return [1.0, *[0.0] * (self.size - 1)]
+
     # --- the law -----------------------------------------------------------------------------------
     @property
     def exact(self) -> bool:
