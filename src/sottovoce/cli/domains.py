@@ -194,10 +194,10 @@ def question_about(domain: Domain, word: str | None) -> Question:
     """The question to choose a mechanism for: the named one, else shares of categories and means of numbers."""
     if isinstance(domain, Pair):
         kinds: dict[str, Callable[[Any], Question]] = {"groups": lambda pair: GroupMean(pair.group, pair.value)}
-    elif isinstance(domain, (Ball, Box, Record, Sparse)):
-        kinds = {"vectors": VectorMean}
-    elif isinstance(domain, Circle):
+    elif domain.circular:
         kinds = {"distribution": Distribution}
+    elif domain.size is None and domain.numbers is None:
+        kinds = {"vectors": VectorMean}
     elif domain.numbers is None:
         kinds = {"shares": Frequency, "distribution": Distribution}
     else:
