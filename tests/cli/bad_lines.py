@@ -133,11 +133,11 @@ BAD = {
     "privatize: question of a method": (f"privatize good.csv {V} --question mean -o out.parquet", "--method auto"),
     "privatize: question of categories": (
         "privatize good.csv --column v --epsilon 1 --categories a,b --question mean -o out.parquet",
-        "--question must be one of shares",
+        "--question must be one of frequency",
     ),
     "privatize: variance": (
         "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --question variance -o out.parquet",
-        "--question must be one of mean, shares",
+        "--question must be one of mean, frequency",
     ),
     "privatize: option of no method": (
         "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --option g=4 -o out.parquet",
@@ -147,7 +147,7 @@ BAD = {
         "privatize good.csv --column v --method calm --epsilon 1 --low 0 --high 9 -o out.parquet",
         "CALM is known from the papers, and is not here yet.",
     ),
-    "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, shares, variance, distr"),
+    "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, frequency, variance, distr"),
     "plan: no study": ("plan nowhere.toml --participants 100", "The study file cannot be read: No such file"),
     "study: no study": ("study check nowhere.toml", "The study file cannot be read: No such file"),
     "simulate: no study": ("simulate good.csv good.csv", "The study file has a mistake, line 1: "),
@@ -170,24 +170,27 @@ BAD = {
     "token: no store": ("token nowhere.sqlite --name anna --scope read", "There is no store of this name"),
     "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "two of epsilon, participants and an error"),
     "plan: too few people": (
-        "plan shares --low 0 --high 9 --participants 50 --half-width 0.001",
+        "plan frequency --low 0 --high 9 --participants 50 --half-width 0.001",
         "No epsilon up to 20 gives this error: more participants are needed.\n",
     ),
     "plan: too many values": (
-        "plan shares --low 0 --high 99999999 --epsilon 1 --participants 50",
+        "plan frequency --low 0 --high 99999999 --epsilon 1 --participants 50",
         "there is no method for so many categories.\n",
     ),
     "plan: no domain": ("plan mean --epsilon 1 --participants 9", "give one of --categories"),
     "plan: groups without values": (
-        "plan groups --categories a,b --epsilon 1 --participants 9",
+        "plan group-mean --categories a,b --epsilon 1 --participants 9",
         "A group and its value",
     ),
-    "plan: vector without size": ("plan vectors --low 0 --high 1 --epsilon 1 --participants 9", "needs --dimensions"),
+    "plan: vector without size": (
+        "plan vector-mean --low 0 --high 1 --epsilon 1 --participants 9",
+        "needs --dimensions",
+    ),
     "plan: vector of both kinds": (
-        "plan vectors --dimensions 9 --radius 1 --most 2 --epsilon 1 --participants 9",
+        "plan vector-mean --dimensions 9 --radius 1 --most 2 --epsilon 1 --participants 9",
         "not both",
     ),
-    "plan: vector of categories": ("plan vectors --categories a,b --epsilon 1 --participants 9", "numbers only"),
+    "plan: vector of categories": ("plan vector-mean --categories a,b --epsilon 1 --participants 9", "numbers only"),
     "plan: mean of categories": (
         "plan mean --categories a,b --epsilon 1 --participants 9",
         "'domain' parameter of mean must be a domain of numbers",

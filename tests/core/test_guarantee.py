@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -16,6 +19,7 @@ from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Block, Channel, HadamardSets, Subset, Table
 from sottovoce.core.channel.closed_forms import delta
 from sottovoce.core.guarantee import IDEALISED, KINDS, PURE, Approximate, Guarantee, UtilityOptimised
+from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.work import effort
 
 SOURCE = Path(sv.__file__).parent
@@ -106,6 +110,43 @@ def test_only_protected_reports_count_in_a_pair() -> None:
     assert m.guarantee.among([3, 2]) == UtilityOptimised(frozenset({1})) and PURE.among([3, 2]) == PURE
     with pytest.raises(sv.SpecError, match="too large"):
         PURE.pair_ratio(sv.mechanism("olh", sv.Integers(0, 3), epsilon=1).channel, 0, 1)
+
+
+# --- room for other kinds ---------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Neighbours(Guarantee):
+    """Epsilon for each step between two codes, as a metric guarantee will have it: neighbours decide."""
+
+    kind: ClassVar[str] = "neighbours"
+    unit: ClassVar[str] = "epsilon per step"
+
+    @property
+    def protects_all(self) -> bool:
+        return False
+
+    def ratio(self, channel: Channel) -> Fraction:
+        return max(self.pair_ratio(channel, code, code + 1) or Fraction(0) for code in range(channel.inputs - 1))
+
+    def worst_ratio(self, columns: Iterable[Sequence[Fraction]]) -> Fraction | None:
+        return max(max(one / other, other / one) for column in columns for one, other in pairwise(column))
+
+
+def test_a_kind_with_another_ratio_is_one_class() -> None:
+    """Mechanism, device and audit ask the guarantee: neighbours differ by a factor 1.25, all codes by 1.5."""
+    domain = sv.Integers(0, 2)
+    m = sv.Mechanism("x", sv.Frequency(domain), LEANING, Decimal("0.23"), CountOutputs(), guarantee=Neighbours())
+    assert m.epsilon == pytest.approx(math.log(1.25)) and sv.audit(m).ok and sv.audit(m).ratio == m.ratio
+    assert "epsilon per step 0.2231" in str(sv.audit(m))
+    assert sv.Client(m, accept=("neighbours",)).report(1)
+    with pytest.raises(sv.PrivacyError, match="pure guarantees only"):
+        sv.Client(m)
+    with pytest.raises(sv.PrivacyError, match="more than the limit"):
+        sv.Client(m, accept=("neighbours",), limit=0.2)
+    with pytest.raises(sv.PrivacyError, match=r"epsilon per step 0\.2231\d*, more than the 0\.22 it claims"):
+        replace(m, claimed=Decimal("0.22"))
+    with pytest.raises(sv.PrivacyError, match=r"more than the 0\.23 it claims"):
+        replace(m, guarantee=PURE)
+    assert not sv.audit(m, epsilon="0.22").ok
 
 
 # --- deltas -----------------------------------------------------------------------------------------------------

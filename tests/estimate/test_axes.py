@@ -26,16 +26,8 @@ class Cells(sv.Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal",)
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "share"
-    table: Axes
+    axes: Axes
     n: int = 600
-
-    @property
-    def axes(self) -> Axes:
-        return self.table
-
-    @property
-    def labels(self) -> Any:
-        return self.axes.labels
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from sottovoce.core.channel.facets import Supporting, need, outputs_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.group import evidence as group
 from sottovoce.estimate.group import power as group_power
 from sottovoce.estimate.group.equal_means import PairTests
@@ -109,7 +110,7 @@ def test_intervals_of_means_warn_where_rare_reports_are_too_few_and_only_there(m
 @pytest.mark.parametrize("target", ["population", "sample"])
 def test_the_lower_end_of_a_shown_share_leaves_half_of_the_error_below(target: str) -> None:
     supports = SupportsEvidence(np.array([60, 40]), 100, 0.7, 0.3)
-    view = GroupSharesEvidence(["f", "m"], supports, np.array([50, 50]), np.array([True, False]))
+    view = GroupSharesEvidence(Axes.of("group", ["f", "m"]), supports, np.array([50, 50]), np.array([True, False]))
     found, usual = view.interval(0.9, "shown", target), supports.exact(0.9, target)
     first = replace(supports, counts=supports.counts[:1])
     limit = lowest_share(first, np.array([50]), 0.05, target, usual.low[:1])

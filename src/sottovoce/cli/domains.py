@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.core.domain import Ball, Box, Categories, Circle, Domain, Integers, Interval, Pair, Record, Sparse, Text
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.language.spelling import letters
 from sottovoce.core.params import reject
 from sottovoce.core.question import Distribution, Frequency, GroupMean, Mean, Question, Variance, VectorMean
 from sottovoce.files.opening import cells, naming
 from sottovoce.files.places import reading
 
-QUESTIONS = ("mean", "shares", "variance", "distribution", "groups", "vectors")
-_WORDS = {
-    "mean": "mean",
-    "means": "mean",
-    "share": "shares",
-    "shares": "shares",
-    "frequency": "shares",
-    "frequencies": "shares",
-    "variance": "variance",
-    "distribution": "distribution",
-    "distributions": "distribution",
-    "group": "groups",
-    "groups": "groups",
-    "groupmean": "groups",
-    "groupmeans": "groups",
-    "vector": "vectors",
-    "vectors": "vectors",
-    "vectormean": "vectors",
-    "vectormeans": "vectors",
-}
+# The questions that options can describe; others need points, shares or ends of a range, as study files have them.
+QUESTIONS = {one.kind: one for one in (Mean, Frequency, Variance, Distribution, GroupMean, VectorMean)}
 _NOT_INFERRED = (
     "The possible answers are not inferred from the data, because that would reveal them: give one of --categories,"
     " --categories-file, --period, or --low and --high; or --text, if any text may be an answer."
@@ -169,40 +150,34 @@ def _whole(name: str, text: str) -> int:
         raise reject(name, "--low and --high", "a whole number, unless --real is given", text) from None
 
 
-def question_word(text: str) -> str:
-    """The name of a question, however it is written."""
-    found = _WORDS.get(letters(text))
-    if found is None:
+def question_of(kind: str, allowed: Allowed) -> Question:
+    """The question of a kind about the possible answers that the options describe."""
+    question = QUESTIONS.get(kind)
+    if question is None:
         raise ParameterError(f"The question must be one of {', '.join(QUESTIONS)}.")
-    return found
+    if question is GroupMean:
+        return _asked(question, allowed.pair())
+    return _asked(question, allowed.vector() if question is VectorMean else allowed.one())
 
 
-def question_of(word: str, allowed: Allowed) -> Question:
-    """The question of a name about the possible answers that the options describe."""
-    if word == "groups":
-        pair = allowed.pair()
-        return GroupMean(pair.group, pair.value)
-    if word == "vectors":
-        return VectorMean(allowed.vector())
-    if word == "distribution":
-        return Distribution(allowed.one())
-    kinds: dict[str, type[Question]] = {"mean": Mean, "shares": Frequency, "variance": Variance}
-    return kinds[word].about(allowed.one(), {})
-
-
-def question_about(domain: Domain, word: str | None) -> Question:
+def question_about(domain: Domain, kind: str | None) -> Question:
     """The question to choose a mechanism for: the named one, else shares of categories and means of numbers."""
     if isinstance(domain, Pair):
-        kinds: dict[str, Callable[[Any], Question]] = {"groups": lambda pair: GroupMean(pair.group, pair.value)}
+        possible: list[type[Question]] = [GroupMean]
     elif domain.circular:
-        kinds = {"distribution": Distribution}
+        possible = [Distribution]
     elif domain.size is None and domain.numbers is None:
-        kinds = {"vectors": VectorMean}
+        possible = [VectorMean]
     elif domain.numbers is None:
-        kinds = {"shares": Frequency, "distribution": Distribution}
+        possible = [Frequency, Distribution]
     else:
-        counted = {} if domain.size is None else {"shares": Frequency}
-        kinds = {"mean": Mean} | counted | {"distribution": Distribution}
-    if word is not None and word not in kinds:
+        possible = [Mean, *([] if domain.size is None else [Frequency]), Distribution]
+    kinds = {question.kind: question for question in possible}
+    if kind is not None and kind not in kinds:
         raise ParameterError(f"--question must be one of {', '.join(kinds)} for these answers.")
-    return kinds[word or next(iter(kinds))](domain)
+    return _asked(kinds[kind or next(iter(kinds))], domain)
+
+
+def _asked(question: Any, domain: Any) -> Question:
+    asked: Question = GroupMean(domain.group, domain.value) if question is GroupMean else question(domain)
+    return asked

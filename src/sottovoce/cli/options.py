@@ -38,7 +38,7 @@ PlannedQuestion = Annotated[
     str,
     typer.Argument(
         metavar="QUESTION",
-        help="mean, shares, variance, distribution, groups (means by group), vectors; or a study file (.toml).",
+        help="mean, frequency, variance, distribution, group-mean, vector-mean; or a study file (.toml).",
     ),
 ]
 Goals = Annotated[
@@ -124,7 +124,7 @@ Method = Annotated[
 ChosenFor = Annotated[
     str | None,
     typer.Option(
-        help="What the plan chooses for: shares, the mean of numbers, or their distribution.", rich_help_panel=Panel
+        help="What the plan chooses for: frequency, the mean of numbers, or their distribution.", rich_help_panel=Panel
     ),
 ]
 MethodOptions = Annotated[

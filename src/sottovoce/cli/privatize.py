@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from sottovoce.cli.domains import Allowed, question_about, question_word
+from sottovoce.cli.domains import Allowed, question_about
 from sottovoce.cli.show import note, progress
 from sottovoce.client.client import Client
 from sottovoce.core.domain import Domain
@@ -250,8 +250,7 @@ def _planned(asked: AskedFor, domain: Domain) -> Chosen:
     participants, and errors fall with its root."""
     if asked.options:
         raise ParameterError("--option is for a method: name it with --method.")
-    word = None if asked.question is None else question_word(asked.question)
-    made = plan(question_about(domain, word), epsilon=asked.epsilon, participants=1)
+    made = plan(question_about(domain, asked.question), epsilon=asked.epsilon, participants=1)
     pure = [
         one for one in made.options if isinstance(one.procedure, Mechanism) and one.mechanism.guarantee.accepted_by()
     ]

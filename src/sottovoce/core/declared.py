@@ -157,14 +157,20 @@ class Declared:
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        self.hold(*[getattr(self, name) for name in self.forms])
+        for name, form in self.forms.items():
+            value = getattr(self, name)
+            if value is None and form.optional:
+                continue
+            checked = form.check(name, self.kind, value)
+            if checked is not value:
+                object.__setattr__(self, name, checked)
+        self.check_fields()
 
     def hold(self, *values: object) -> None:
-        """Convert, keep and check the values of all fields: called by constructors that take more types than others."""
-        for (name, form), value in zip(self.forms.items(), values, strict=True):
-            checked = None if form.optional and value is None else form.check(name, self.kind, value)
-            object.__setattr__(self, name, checked)
-        self.check_fields()
+        """Keep, convert and check the values of all fields: for constructors that take more types than they keep."""
+        for name, value in zip(self.forms, values, strict=True):
+            object.__setattr__(self, name, value)
+        Declared.__post_init__(self)
 
     def check_fields(self) -> None:
         """Refuse fields that do not fit each other, and keep what follows from them."""

@@ -66,7 +66,7 @@ class Guarantee:
 
     @property
     def protects_all(self) -> bool:
-        """Whether no code may have reports of its own."""
+        """Whether all reports and all pairs of codes count in the ratio."""
         return True
 
     # --- who accepts it, and its words ---------------------------------------------------------------

@@ -123,7 +123,7 @@ class Evidence(ABC):
         quality: the kind of the linear estimate, in a word.
         picture: the function that draws it.
         n: how many reports there are.
-        axes: the names of the values, along one axis or several; `labels` has one for each value.
+        axes: the names of the values, along one axis or several.
         question: the question of the values, if it is known.
         also: evidence about other questions that was read from the same reports.
         slack: how far the values may be off on average, such as by where answers lie inside a bucket.
@@ -136,15 +136,15 @@ class Evidence(ABC):
     quality: ClassVar[str] = "unbiased"
     picture: ClassVar[str] = "estimate.show.plot:plot"
     n: int
-    labels: Sequence[object]
+    axes: Axes
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
     slack: float = 0.0
 
     @property
-    def axes(self) -> Axes:
-        """One axis of values, unless the evidence says otherwise."""
-        return Axes.of("value", self.labels)
+    def labels(self) -> Sequence[object]:
+        """The label of each value; a tuple where there are several axes."""
+        return self.axes.labels
 
     # --- readings ----------------------------------------------------------------------------------
     @abstractmethod

@@ -7,7 +7,7 @@ the variance that is due to sampling, never that of the noise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,12 +38,8 @@ class StrataEvidence(Evidence):
         return self.parts[0].noun
 
     @property
-    def axes(self) -> Axes:
+    def axes(self) -> Axes:  # type: ignore[override]
         return self.parts[0].axes
-
-    @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.axes.labels
 
     @property
     def n(self) -> int:  # type: ignore[override]

@@ -177,14 +177,15 @@ class QuestionTable:
 
     def circle(self) -> Circle | None:
         """A circle of numbers."""
-        return self.built("period", lambda: Circle(self.table.get("period")))
+        remedy = "Write after how much numbers start again, such as period = 24."
+        return self.built("period", lambda: Circle(self.table.get("period", 0)), remedy)
 
-    def built(self, key: str, build: Callable[[], Built]) -> Built | None:
+    def built(self, key: str, build: Callable[[], Built], remedy: str) -> Built | None:
         """What is built, such as a question; None and a note at a key where that is refused."""
         try:
             return build()
         except ParameterError as problem:
-            self.note(key if key in self.table else "", str(problem), REMEDIES[key])
+            self.note(key if key in self.table else "", str(problem), remedy)
             return None
 
     def listed_or_numbers(self) -> Domain | None:
@@ -205,10 +206,4 @@ REMEDIES = {
     "missing": 'Write reasons that are no answers, such as missing = ["don\'t know", "refused"].',
     "share": "Write a whole number: 2 asks twice as many participants as 1.",
     "labels": 'Write labels = { de = { yes = "ja", no = "nein" } }, with answers of this question.',
-    "buckets": "Write how many parts of the range are told apart, such as buckets = 20.",
-    "period": "Write after how much numbers start again, such as period = 24.",
-    "points": "Write numbers inside the range, such as points = [2, 5].",
-    "quantiles": "Write shares between 0 and 1, such as quantiles = [0.25, 0.5, 0.75].",
-    "from": "Write from, to, or both, inside the range, such as from = 8.",
-    "to": "Write from, to, or both, inside the range, such as to = 5.",
 }

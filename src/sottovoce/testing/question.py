@@ -224,7 +224,7 @@ class _Contract:
         truth = self._try("the truth", "`truth`", lambda: own.truth(column, result.estimates))
         for line in result.lines(SURE):
             true = truth.get((line.measure, line.label))
-            said = f"`truth` of '{line.measure} {line.label}'".replace(" '", "'")
+            said = f"`truth` of the line '{f'{line.measure} {line.label}'.strip()}'"
             self._require(true is not None, "the truth", said)
             near = true if own.period is None else line.low + (float(true or 0) - line.low) % own.period
             inside = line.low - 1e-9 <= float(near or 0) <= line.high + 1e-9

@@ -39,8 +39,8 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
         statistic = CountSupports()
     question, most = Frequency(Integers(0, channel.inputs - 1)), Decimal(MAX_EPSILON)
     forever = None if stages_of(channel) is None else most
-    whole = mechanism.guarantee.protects_all
-    guarantee = PURE if whole else UtilityOptimised(need(channel, Guarded).protected)
+    protects_all = mechanism.guarantee.protects_all
+    guarantee = PURE if protects_all else UtilityOptimised(need(channel, Guarded).protected)
     return Mechanism(mechanism.name, question, channel, most, statistic, guarantee=guarantee, claimed_forever=forever)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sottovoce.cli.domains import Allowed, question_of, question_word
+from sottovoce.cli.domains import Allowed, question_of
 from sottovoce.cli.show import table
 from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
@@ -35,7 +35,7 @@ def plan(question: str, allowed: Allowed, wanted: Wanted, *, picture: str | None
     """Print the plan as a table and a sentence, or as JSON, and draw it if asked to."""
     form = None if picture is None else picture_form(picture, force)
     found = make_plan(
-        question_of(question_word(question), allowed),
+        question_of(question, allowed),
         epsilon=wanted.epsilon,
         participants=wanted.participants,
         std_error=wanted.std_error,

@@ -197,8 +197,8 @@ class Interval(Domain):
     def check_fields(self) -> None:
         if not self.low < self.high:
             raise reject("high", self.kind, "a number above low", self.high)
-        width, step = Fraction(self.high) - Fraction(self.low), self.step
-        if step is not None and (step <= 0 or width % Fraction(step)):
+        step = self.step
+        if step is not None and (step <= 0 or (Fraction(self.high) - Fraction(self.low)) % Fraction(step)):
             raise reject("step", self.kind, "a number above 0 of which high - low is a multiple", step)
 
     @property

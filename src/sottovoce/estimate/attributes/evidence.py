@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -38,8 +38,8 @@ class MarginalSharesEvidence(SupportsEvidence):
     asked: Question | None = None
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return range(len(self.counts)) if self.asked is None else self.asked.domain.labels()
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", range(len(self.counts)) if self.asked is None else self.asked.domain)
 
     @property
     def question(self) -> Question | None:  # type: ignore[override]
@@ -62,14 +62,10 @@ class AttributesEvidence(Evidence):
     question: Question | None = None
 
     @property
-    def axes(self) -> Axes:
+    def axes(self) -> Axes:  # type: ignore[override]
         """Ragged: each attribute has values of its own."""
         parts = zip(self.names, self.each, strict=True)
         return Axes.ragged(("attribute", "value"), ((name, label) for name, part in parts for label in part.labels))
-
-    @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.axes.labels
 
     @property
     def also(self) -> tuple[Evidence, ...]:  # type: ignore[override]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, singledispatch
@@ -22,6 +22,7 @@ from sottovoce.core.question import (
     Variance,
 )
 from sottovoce.core.question.distribution_domain import IntervalQuestion
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution import compatible
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
@@ -104,8 +105,8 @@ class QuantileAnswer(AnswerEvidence):
         return *(method for method in self.source.curve_methods if method != GUARDED), EVEN
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return [f"{part:g}" for part in self.parts]
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("quantile", [f"{part:g}" for part in self.parts])
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -192,7 +193,7 @@ class SpreadAnswer(AnswerEvidence):
     quality: ClassVar[str] = QuantileAnswer.quality
     methods: ClassVar[tuple[str, ...]] = ("normal",)
     noun: ClassVar[str] = "interquartile range"
-    labels: ClassVar[tuple[str, ...]] = ("interquartile range",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("interquartile range",))  # type: ignore[misc]
     quantiles: QuantileAnswer
     question: ClassVar[None] = None  # type: ignore[assignment, misc]
 
@@ -251,8 +252,9 @@ def _(question: IntervalQuestion, source: DistributionEvidence) -> Evidence:
     weights, inner, outer = (
         np.array([part(*interval) for interval in ends]) for part in (buckets.between, buckets.sure, buckets.touched)
     )
+    axes = Axes.of("point" if all(low is None for low, _ in ends) else "range", labels)
     weights = np.where(inner == outer, inner, weights)  # a bucket may end so little above a point that it ends with it
-    return PartAnswer(source, weights, labels, (0.0, 1.0), question, inner=inner, outer=outer)
+    return PartAnswer(source, weights, axes, (0.0, 1.0), question, inner=inner, outer=outer)
 
 
 @_answer.register(Density)
@@ -264,7 +266,7 @@ def _(question: Density, source: DistributionEvidence) -> Evidence:
 def _(question: Mean, source: DistributionEvidence) -> Evidence:
     buckets, (low, high) = source.buckets, _ends(question)
     return source.read_as_numbers(question) or LinearAnswer(
-        source, buckets.numbers().reshape(1, -1), ["mean"], (low, high), question, buckets.room
+        source, buckets.numbers().reshape(1, -1), Axes.of("value", ["mean"]), (low, high), question, buckets.room
     )
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.question import Quantile, Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.answers import SpreadAnswer, answer, read
 from sottovoce.estimate.distribution.band import Band, band, sample
 from sottovoce.estimate.distribution.buckets import Buckets
@@ -69,8 +70,8 @@ class DistributionEvidence(Evidence):
         return self.buckets.circular
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.buckets.labels()
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", self.buckets.labels())
 
     @property
     def question(self) -> Question | None:  # type: ignore[override]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums, kept_inside
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, Floats, most_excess
 
@@ -82,7 +82,7 @@ class LinearAnswer(AnswerEvidence):
 
     source: DistributionEvidence
     weights: Floats
-    labels: Sequence[object]
+    axes: Axes
     ends: tuple[float, float]
     question: Question
     slack: float = 0.0
@@ -124,8 +124,8 @@ class DensityAnswer(AnswerEvidence):
     question: Question
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.source.labels
+    def axes(self) -> Axes:  # type: ignore[override]
+        return self.source.axes
 
     @property
     def limits(self) -> tuple[float, float]:

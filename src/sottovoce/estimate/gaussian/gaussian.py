@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sottovoce.core.channel import Rates
-from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.channel.shapes import support_rates
 from sottovoce.core.domain import Above, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean, Variance
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
@@ -74,7 +73,7 @@ class GaussianSideEvidence(GaussianEvidence):
 
     methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
     default: ClassVar[str] = "exact"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     share: SupportsEvidence
     threshold: float
     deviation: float
@@ -193,8 +192,8 @@ class GaussianFitEvidence(GaussianEvidence):
         return float(np.clip(self.mean + away[first - 1] + part * (away[first] - away[first - 1]), *self.ends))
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return (self.about,)
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", (self.about,))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         both = self.model.variance(self.mean, self.deviation)
@@ -210,8 +209,8 @@ def from_side(
     mechanism: Mechanism, tally: Tally, deviation: float, domain: Interval, every: Likelihood | None = None
 ) -> Estimate:
     """The mean from reports about one threshold, with a known deviation; all reports tell the shape."""
-    view, rates = mechanism.domain, rates_of(mechanism.channel, 1)
-    if not isinstance(view, Above) or not isinstance(rates, Rates):
+    view, rates = mechanism.domain, support_rates(mechanism.channel, 1)
+    if not isinstance(view, Above) or rates is None:
         raise ParameterError("The mean needs reports about the side of a threshold.")
     share = SupportsEvidence(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
     told = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,6 +15,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Frequency, Question
 from sottovoce.core.statistic.keyed import CountKeyed
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Offer
 from sottovoce.estimate.fakes import FakeReports
@@ -75,8 +76,8 @@ class GroupMeansEvidence(GroupEvidence):
         return self
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.mechanism.domain.group.labels()  # type: ignore[attr-defined, no-any-return]
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("group", self.mechanism.domain.group, heading="group")  # type: ignore[attr-defined]
 
     @property
     def offers(self) -> frozenset[Offer]:
@@ -101,7 +102,7 @@ class GroupMeansEvidence(GroupEvidence):
 
     def _counted(self, kind: type[GroupSharesEvidence]) -> GroupSharesEvidence:
         asked = Frequency(self.mechanism.domain.group)  # type: ignore[attr-defined]
-        return kind(self.labels, self._supports, self._least, self._shown.flags, self, asked)
+        return kind(self.axes, self._supports, self._least, self._shown.flags, self, asked)
 
     @property
     def sums(self) -> GroupSumsEvidence:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -34,10 +33,6 @@ class GroupEvidence(Evidence):
     """One number for each group. NaN stands for a number that is not estimable from these reports."""
 
     __slots__ = ()
-
-    @property
-    def axes(self) -> Axes:
-        return Axes.of("group", self.labels, heading="group")
 
     @property
     def offers(self) -> frozenset[Offer]:
@@ -95,8 +90,8 @@ class PartOfGroups(GroupEvidence):
         return self.whole.n
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.whole.labels
+    def axes(self) -> Axes:  # type: ignore[override]
+        return self.whole.axes
 
     @property
     def by_group(self) -> GroupMeansEvidence | None:
@@ -115,7 +110,7 @@ class GroupSharesEvidence(GroupEvidence):
     methods: ClassVar[tuple[str, ...]] = ("shown", *SupportsEvidence.methods)
     default: ClassVar[str] = "shown"
     noun: ClassVar[str] = "share"
-    labels: Sequence[object]
+    axes: Axes
     supports: SupportsEvidence
     least: NDArray[np.int64]  # supports from which on the mean of a group may be shown
     shown: NDArray[np.bool_]

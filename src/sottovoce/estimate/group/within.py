@@ -150,12 +150,8 @@ class ConditionalSharesEvidence(GroupEvidence):
     n: int
 
     @property
-    def axes(self) -> Axes:
+    def axes(self) -> Axes:  # type: ignore[override]
         return Axes((Axis("group", self.groups), Axis("value", self.categories)))
-
-    @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.axes.labels
 
     @property
     def limits(self) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sottovoce.core.params import decimal_text
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Floats, Offer
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.single import SingleMean
@@ -36,8 +36,8 @@ class SignedSumEvidence(SingleMean):
         return sum(part.n for part in self.parts)
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return (self.label,)
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", (self.label,))
 
     def values(self) -> Floats:
         pairs = zip(self.signs, self.parts, strict=True)
@@ -114,8 +114,8 @@ class SeparateSharesEvidence(SupportsEvidence):
     names: tuple[str, ...] = ()
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.names
+    def axes(self) -> Axes:  # type: ignore[override]
+        return Axes.of("value", self.names)
 
     @property
     def offers(self) -> frozenset[Offer]:

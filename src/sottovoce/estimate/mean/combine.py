@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
@@ -31,7 +32,7 @@ class CombinedMeanEvidence(Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "mean"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     parts: tuple[MeanEvidence, ...]
     weights: Floats
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Floats
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile
@@ -26,7 +27,7 @@ class SingleMean(Evidence):
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding", "bernstein")
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "mean"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     ends: tuple[float, float]
     reach: float
     spread: float

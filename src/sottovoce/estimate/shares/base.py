@@ -14,6 +14,7 @@ from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterE
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import (
     MOST_EXCESS,
     Bounds,
@@ -113,10 +114,10 @@ class SharesEvidence(Evidence):
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
+    def axes(self) -> Axes:  # type: ignore[override]
         if self.counted is None:
-            return range(len(self.values()))
-        return self.counted.mechanism.domain.labels() if self.counted.codes is None else self.counted.names
+            return Axes.of("value", range(len(self.values())))
+        return Axes.of("value", self.counted.mechanism.domain if self.counted.codes is None else self.counted.names)
 
     @property
     def question(self) -> Question | None:  # type: ignore[override]

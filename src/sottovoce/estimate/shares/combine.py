@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Counted, Evidence, Offer, OutputTally, deviate, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
@@ -50,8 +51,8 @@ class CombinedSharesEvidence(SharesEvidence):
         return sum(part.n for part in self.parts)
 
     @property
-    def labels(self) -> Sequence[object]:  # type: ignore[override]
-        return self.parts[0].labels
+    def axes(self) -> Axes:  # type: ignore[override]
+        return self.parts[0].axes
 
     @property
     def question(self) -> Question | None:  # type: ignore[override]

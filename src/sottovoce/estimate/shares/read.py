@@ -34,7 +34,7 @@ class ReadSharesEvidence(SharesOfTally):
     @property
     def reports(self) -> Any:
         """How many reports each mean is over: a number, or one for each code."""
-        return float(self.n)
+        return np.asarray(self.n, float)
 
     def drawn(self, target: str) -> Any:
         """The part of the spread between holders and others that counts for a target."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.bounds import hoeffding
@@ -45,7 +46,7 @@ class VarianceEvidence(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
     noun: ClassVar[str] = "variance"
-    labels: ClassVar[tuple[str, ...]] = ("variance",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("variance",))  # type: ignore[misc]
     number: MeanPart
     square: MeanPart
     centre: Fraction
@@ -204,7 +205,7 @@ class DeviationEvidence(Evidence):
     methods: ClassVar[tuple[str, ...]] = VarianceEvidence.methods
     noun: ClassVar[str] = "standard deviation"
     quality: ClassVar[str] = "the square root of the unbiased variance"
-    labels: ClassVar[tuple[str, ...]] = ("standard deviation",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("standard deviation",))  # type: ignore[misc]
     spread: VarianceEvidence
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,8 +16,9 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Offer
-from sottovoce.estimate.vector.base import VectorEvidence
+from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,7 +40,7 @@ class BallEvidence(VectorEvidence):
     spreads: Floats  # sample variances of the readings of each coordinate
     radius: float
     rare: float  # reports that are expected on the less likely side of the cap
-    labels: Sequence[object] = ()
+    axes: Axes = UNNAMED
     question: Question | None = None
 
     @property
@@ -89,7 +89,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> BallEvidence:
     else:
         spreads = np.full(len(first), max(reading.along, reading.across) * radius**2)
     rare = n * min(keep, 1 - keep)
-    return BallEvidence(n, means, spreads, radius, rare, mechanism.domain.labels(), mechanism.question)
+    return BallEvidence(n, means, spreads, radius, rare, Axes.of("coordinate", mechanism.domain), mechanism.question)
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Floats:

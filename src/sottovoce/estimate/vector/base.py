@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoCovarianceError
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Evidence
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
+
+UNNAMED = Axes.of("coordinate", ())
 
 
 class VectorEvidence(Evidence):

@@ -19,11 +19,12 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.mean.readings import numbers_at
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.vector.base import VectorEvidence
+from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,7 +52,7 @@ class CoordinatesEvidence(VectorEvidence):
     lows: Floats  # of the answers
     highs: Floats
     least: float  # noise of one report, in squares of the range of the answers
-    labels: Sequence[object] = ()
+    axes: Axes = UNNAMED
     question: Question | None = None
 
     def values(self) -> Floats:
@@ -140,7 +141,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence
         lows,
         lows + steps * grids[0].steps,
         float(known.variances.min()) / grids[0].steps ** 2,
-        mechanism.domain.labels(),
+        Axes.of("coordinate", mechanism.domain),
         mechanism.question,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,11 +16,12 @@ from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.walsh import hadamard_counts
-from sottovoce.estimate.vector.base import VectorEvidence
+from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +44,7 @@ class SparseEvidence(VectorEvidence):
     n: int
     scale: float
     bound: float
-    labels: Sequence[object] = ()
+    axes: Axes = UNNAMED
     question: Question | None = None
 
     def values(self) -> Floats:
@@ -102,7 +103,9 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SparseEvidence:
     else:
         plus, hits = hadamard_counts(channel.second.sets.rows, cells)  # type: ignore[attr-defined]
         minus = hits - plus
-    return SparseEvidence(plus, minus, n, float(known.scale), float(domain.bound), domain.labels(), mechanism.question)
+    return SparseEvidence(
+        plus, minus, n, float(known.scale), float(domain.bound), Axes.of("coordinate", domain), mechanism.question
+    )
 
 
 def _vectors(mechanism: Mechanism) -> Sparse:

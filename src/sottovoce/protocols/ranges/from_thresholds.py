@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.round import History
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.shares.supports import clopper_pearson
@@ -33,7 +34,7 @@ class ThresholdMeanEvidence(Evidence):
     default: ClassVar[str] = "exact"
     noun: ClassVar[str] = "mean"
     quality: ClassVar[str] = "rough"
-    labels: ClassVar[tuple[str, ...]] = ("mean",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     bits: ThresholdBits
     ends: tuple[float, float]
     expected: float

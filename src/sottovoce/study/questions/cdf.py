@@ -19,4 +19,7 @@ class StudyCdf(StudyIntervalShares):
     @classmethod
     def read(cls, table: QuestionTable) -> Cdf | None:
         domain = table.numbers()
-        return None if domain is None else table.built("points", lambda: Cdf(domain, table.table.get("points", ())))
+        if domain is None:
+            return None
+        remedy = "Write numbers inside the range, such as points = [2, 5]."
+        return table.built("points", lambda: Cdf(domain, table.table.get("points", ())), remedy)

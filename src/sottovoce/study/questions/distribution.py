@@ -34,7 +34,8 @@ class StudyDistribution(StudyQuestion):
         domain = table.ordered()
         if domain is None:
             return None
-        return table.built("buckets", lambda: Distribution(domain, "cdf", table.table.get("buckets")))
+        remedy = "Write how many parts of the range are told apart, such as buckets = 20."
+        return table.built("buckets", lambda: Distribution(domain, "cdf", table.table.get("buckets")), remedy)
 
     @property
     def distribution(self) -> Distribution:

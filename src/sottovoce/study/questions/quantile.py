@@ -27,7 +27,8 @@ class StudyQuantile(StudyQuestion):
         domain = table.numbers()
         if domain is None:
             return None
-        return table.built("quantiles", lambda: Quantile(domain, table.table.get("quantiles", ())))
+        remedy = "Write shares between 0 and 1, such as quantiles = [0.25, 0.5, 0.75]."
+        return table.built("quantiles", lambda: Quantile(domain, table.table.get("quantiles", ())), remedy)
 
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
         ranked = np.sort([float(value) for value in column])

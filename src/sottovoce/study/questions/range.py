@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.core.question import Range
-from sottovoce.study.question_tables import RANGE, REMEDIES, QuestionTable
+from sottovoce.study.question_tables import RANGE, QuestionTable
 from sottovoce.study.questions.interval_shares import StudyIntervalShares
 
 
@@ -21,8 +21,9 @@ class StudyRange(StudyIntervalShares):
         domain: Any = table.numbers()
         if domain is None:
             return None
+        remedy = "Write from, to, or both, inside the range, such as from = 8 or to = 5."
         if "from" not in table.table and "to" not in table.table:
-            table.note("", "This question has no from and no to.", REMEDIES["from"])
+            table.note("", "This question has no from and no to.", remedy)
             return None
         low, high = table.table.get("from", domain.low), table.table.get("to", domain.high)
-        return table.built("from" if "from" in table.table else "to", lambda: Range(domain, low, high))
+        return table.built("from" if "from" in table.table else "to", lambda: Range(domain, low, high), remedy)

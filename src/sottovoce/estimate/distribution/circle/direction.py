@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence
 from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums
 from sottovoce.estimate.evidence import Bounds, Floats, Functional, deviate, slack_deviate
@@ -35,7 +36,7 @@ class DirectionAnswer(AnswerEvidence):
 
     quality: ClassVar[str] = "the direction of an unbiased mean point"
     noun: ClassVar[str] = "circular mean"
-    labels: ClassVar[tuple[str, ...]] = ("circular mean",)  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("circular mean",))  # type: ignore[misc]
     source: DistributionEvidence
     question: Question
 
