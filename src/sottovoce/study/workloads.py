@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.core.channel import Histogram
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -15,11 +14,8 @@ from sottovoce.core.question import Distribution, Mean
 from sottovoce.design.bound import bound
 from sottovoce.design.workload import Floats, Workload, workload
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.distribution.evidence import buckets_of, functional_variances
+from sottovoce.estimate.distribution.evidence import buckets_of, functional_covariance, functional_variances
 from sottovoce.estimate.distribution.expected import lines_of, shares_of
-from sottovoce.estimate.distribution.readings.decode import linear_decode
-from sottovoce.estimate.distribution.readings.transition import transition_of
-from sottovoce.estimate.distribution.sums import share_covariance
 from sottovoce.estimate.prior import Prior, expected_answers
 
 CUMULATIVE = frozenset({"cdf", "quantiles"})
@@ -70,7 +66,9 @@ def error_of(mechanism: Mechanism, question: Distribution, prior: Any = None) ->
     if name in OF_NUMBERS and not buckets.circular:
         return math.sqrt(_of_mean(mechanism, buckets, shares, prior))
     wanted = _workload(name, buckets)
-    return math.sqrt(float((wanted.gram * _covariance(mechanism, shares)).sum()) / wanted.queries)
+    return math.sqrt(
+        float((wanted.gram * functional_covariance(mechanism, np.eye(len(shares)), shares)).sum()) / wanted.queries
+    )
 
 
 def _of_mean(mechanism: Mechanism, buckets: Buckets, shares: Floats, prior: Any) -> float:
@@ -81,17 +79,6 @@ def _of_mean(mechanism: Mechanism, buckets: Buckets, shares: Floats, prior: Any)
     read = Mechanism(mechanism.name, Mean(buckets.domain), mechanism.channel, mechanism.claimed, mechanism.statistic)
     belief = prior if isinstance(prior, Prior) else expected_answers(buckets.domain)
     return float(np.mean(read.variance(belief, 1)))
-
-
-def _covariance(mechanism: Mechanism, shares: Floats) -> Floats:
-    """n times the covariance of the unbiased shares."""
-    channel = mechanism.channel
-    if isinstance(channel, Histogram):
-        return share_covariance(channel, shares, "population")
-    scores = linear_decode(channel, len(shares)).scores(np.eye(len(shares)))
-    rates = transition_of(channel, len(shares)).forward(shares)
-    values = scores @ rates
-    return np.asarray((scores * rates) @ scores.T - np.outer(values, values))
 
 
 def _workload(name: str, buckets: Buckets) -> Workload:

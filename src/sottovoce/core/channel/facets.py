@@ -216,6 +216,11 @@ class Numeric(Facet):
     def moments(self, code: Any) -> tuple[Fraction, Fraction]:
         """Mean and mean square of the code read from one report, exactly."""
 
+    @property
+    def quadratic(self) -> bool:
+        """Whether the mean square is a polynomial of degree two in the code, known without computing it."""
+        return False
+
 
 class Vectors(Facet):
     """An answer is a vector."""

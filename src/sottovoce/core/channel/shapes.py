@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel.base import Channel, nested
 from sottovoce.core.channel.facets import Contrast, Facet, Rates, Supporting, facet, rates_of, rounding_of
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.compose.histogram import Histogram
     from sottovoce.core.channel.compose.keyed import Keyed
     from sottovoce.core.channel.compose.maps import AskedMap
+    from sottovoce.core.channel.finite.block import Block
     from sottovoce.core.channel.vector.sphere import Cap, SummandScale
 
 
@@ -89,6 +91,30 @@ class Capped(Facet):
         """The squared cosines of the axis to which a zero vector is moved."""
 
 
+class Mixed(Facet):
+    """A public coin, which does not depend on the answer, chooses one of several channels; a report shows which."""
+
+    lacking = "do not show which of several channels was chosen"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def alternatives(self) -> tuple[tuple[int, Channel], ...]:
+        """The channels, each with its weight; the weights sum to 2**53."""
+
+
+class Blocked(Facet):
+    """A report lies in the public set of its code with a known probability, and is uniform inside and outside."""
+
+    lacking = "do not lie in public sets"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def block(self) -> Block:
+        """The node that holds the sets."""
+
+
 class Clamped(Facet):
     """Reports are clamped to a range, which biases their mean by a little."""
 
@@ -112,6 +138,18 @@ def histogram_of(channel: Channel) -> Histogram | None:
     """The node that holds the bins of a histogram, where there is one."""
     binwise = facet(channel, Binwise)
     return None if binwise is None else binwise.histogram
+
+
+def alternatives_of(channel: Channel) -> tuple[tuple[int, Channel], ...]:
+    """The channels of which a public coin chooses one, with their weights; the channel itself where there is none."""
+    mixed = facet(channel, Mixed)
+    return ((UNIT, channel),) if mixed is None else mixed.alternatives
+
+
+def block_of(channel: Channel) -> Block | None:
+    """The node whose reports lie in public sets, where there is one."""
+    blocked = facet(channel, Blocked)
+    return None if blocked is None else blocked.block
 
 
 def is_clamped(channel: Channel) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sottovoce.core.domain import Categories, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.distribution.buckets import Buckets, rising
@@ -129,7 +128,7 @@ def sample(buckets: Buckets, values: Floats, count: int, seed: int | None) -> ND
         return places
     first, _ = buckets.ends
     steps = np.rint((places - first) / buckets.step)
-    if isinstance(buckets.domain, Interval):
+    if buckets.domain.size is None:
         return np.asarray(first + steps * buckets.step)
-    whole = (first + steps).astype(np.int64)
-    return np.array(buckets.domain.values)[whole] if isinstance(buckets.domain, Categories) else whole
+    places, choices = (first + steps).astype(np.int64), buckets.domain.choices
+    return places if choices is None else np.array(choices)[places]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Bins, Categories, Circle, Domain, Integers, Interval
+from sottovoce.core.domain import Bins, Domain
 from sottovoce.core.errors import ParameterError
 
 Floats = NDArray[np.float64]
@@ -37,14 +37,12 @@ class Buckets:
     @property
     def circular(self) -> bool:
         """Whether the last bucket is next to the first."""
-        return isinstance(self.domain, Circle)
+        return self.domain.circular
 
     @property
     def step(self) -> float | None:
         """The distance between neighbouring possible answers; None on a continuum."""
-        if isinstance(self.domain, (Integers, Categories)):
-            return 1.0
-        step = getattr(self.domain, "step", None)
+        step = self.domain.spacing if self.domain.choices is None else 1
         return None if step is None else float(step)
 
     @property
@@ -69,7 +67,7 @@ class Buckets:
     # --- what functionals weigh a bucket with ----------------------------------------------------------
     def place(self, value: Any) -> float:
         """A value as a number on the axis of the edges."""
-        return float(self.domain.encode(value)) if isinstance(self.domain, Categories) else float(value)
+        return float(self.domain.encode(value)) if self.domain.choices is not None else float(value)
 
     def between(self, low: Any, high: Any) -> Floats:
         """The part of each bucket from one value to another, both included; on a circle also over its end.
@@ -145,7 +143,7 @@ class Buckets:
 
     def numbers(self) -> Floats:
         """The mean number in each bucket."""
-        if not isinstance(self.domain, (Integers, Interval)):
+        if self.domain.line is None:
             raise ParameterError(f"Values of a domain of kind {self.domain.kind} have no mean.")
         return self.centres
 
@@ -230,9 +228,10 @@ def made_rising(heights: Floats) -> Floats:
 
 def even_buckets(domain: Domain, count: int) -> Buckets:
     """Buckets of equal width of a continuum."""
-    if not isinstance(domain, (Circle, Interval)):
+    scalar = domain.scalar
+    if scalar is None or scalar.size is not None:
         raise ParameterError("Only a continuum of numbers is cut into buckets of equal width.")
-    return Buckets(domain, np.linspace(float(domain.low), float(domain.high), count + 1), blurred=True)
+    return Buckets(domain, np.linspace(float(scalar.low), float(scalar.high), count + 1), blurred=True)
 
 
 def coded_buckets(view: Domain) -> Buckets:
@@ -244,7 +243,7 @@ def coded_buckets(view: Domain) -> Buckets:
         if step:  # half way between the last number before an edge and the first one from it on
             inner = low + (np.ceil((inner - low) / step - 1e-9) - 0.5) * step
         return Buckets(view.of, np.concatenate([[low - step / 2], inner, [high + step / 2]]))
-    if isinstance(view, (Integers, Categories)):
-        first = view.low if isinstance(view, Integers) else 0
-        return Buckets(view, first - 0.5 + np.arange(view.size + 1, dtype=np.float64))
-    raise ParameterError(f"The codes of a domain of kind {view.kind} are not buckets.")
+    if view.size is None or (view.whole is None and view.choices is None):
+        raise ParameterError(f"The codes of a domain of kind {view.kind} are not buckets.")
+    first = 0 if view.whole is None else view.whole.low
+    return Buckets(view, first - 0.5 + np.arange(view.size + 1, dtype=np.float64))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Histogram
 from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.channel.shapes import histogram_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
@@ -42,7 +42,7 @@ FEWEST = 8  # buckets, however few reports there are
 def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> DistributionEvidence:
     """The evidence of a tally, in the shape of the channel's law."""
     refuse(mechanism, candidates)
-    if isinstance(mechanism.channel, Histogram):
+    if histogram_of(mechanism.channel) is not None:
         return from_sums(mechanism, tally.n, tally.cells)
     return from_cells(mechanism, tally.n, tally.cells)
 
@@ -104,7 +104,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
     truth = np.asarray(shares, float)
     if not (truth.ndim == 1 and truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError("The 'shares' parameter of variance must be shares that sum to 1, one for each bucket.")
-    if isinstance(mechanism.channel, Histogram):
+    if histogram_of(mechanism.channel) is not None:
         return np.diag(share_covariance(mechanism.channel, truth, target)) / n
     transition = transition_of(mechanism.channel, len(truth))
     decode, rates = linear_decode(mechanism.channel, len(truth)), transition.forward(truth)
@@ -115,9 +115,20 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
 def functional_variances(mechanism: Mechanism, weights: Floats, shares: Floats) -> Floats:
     """n times the exact variance of sums of shares with these weights, one row each, for the population."""
     channel = mechanism.channel
-    if isinstance(channel, Histogram):
-        return np.diag(weights @ share_covariance(channel, shares, "population") @ weights.T)
+    if histogram_of(channel) is not None:
+        return np.diag(functional_covariance(mechanism, weights, shares))
     scores = linear_decode(channel, len(shares)).scores(weights)
     rates = transition_of(channel, len(shares)).forward(shares)
     # The sum of all shares has no variance, and rounding makes it negative.
     return np.maximum(scores**2 @ rates - (scores @ rates) ** 2, 0)
+
+
+def functional_covariance(mechanism: Mechanism, weights: Floats, shares: Floats) -> Floats:
+    """n times the exact covariance of sums of shares with these weights, one row each, for the population."""
+    channel = mechanism.channel
+    if histogram_of(channel) is not None:
+        return np.asarray(weights @ share_covariance(channel, shares, "population") @ weights.T)
+    scores = linear_decode(channel, len(shares)).scores(weights)
+    rates = transition_of(channel, len(shares)).forward(shares)
+    mean = scores @ rates
+    return np.asarray((scores * rates) @ scores.T - np.outer(mean, mean))

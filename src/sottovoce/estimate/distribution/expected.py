@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import Circle
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Distribution, Quantile, Question
@@ -24,9 +23,13 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.answers import PartAnswer
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, functional_variances
+from sottovoce.estimate.distribution.evidence import (
+    buckets_of,
+    from_cells,
+    functional_covariance,
+    functional_variances,
+)
 from sottovoce.estimate.distribution.quantiles.invert import intervals
-from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.prior import Prior
@@ -112,11 +115,8 @@ class ExpectedDistribution:
     def _noise(self) -> Floats:
         """Drawn errors of the cumulative shares of one participant."""
         if "noise" not in self._curves:
-            d, channel = len(self.shares), self.mechanism.channel
-            scores = linear_decode(channel, d).scores(np.tri(d - 1, d))
-            rates = transition_of(channel, d).forward(self.shares)
-            mean = scores @ rates
-            covariance = (scores * rates) @ scores.T - np.outer(mean, mean)
+            d = len(self.shares)
+            covariance = functional_covariance(self.mechanism, np.tri(d - 1, d), self.shares)
             values, vectors = np.linalg.eigh(covariance)
             drawn = np.random.default_rng(SEED).standard_normal((DRAWS // 2, d - 1))
             half = drawn @ (vectors * np.sqrt(np.maximum(values, 0))).T
@@ -127,7 +127,7 @@ class ExpectedDistribution:
 def lines_of(buckets: Buckets) -> Floats:
     """The weights of what a distribution is reported as: cumulative shares, on a circle the share of each bucket."""
     d = len(buckets)
-    return np.eye(d) if isinstance(buckets.domain, Circle) else np.tri(d - 1, d)
+    return np.eye(d) if buckets.circular else np.tri(d - 1, d)
 
 
 def cumulative(found: DistributionEvidence) -> PartAnswer:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sottovoce.core.channel import Then, Window
+from sottovoce.core.channel import Window
 from sottovoce.core.channel.facets import outputs_of, readings, rounding_of, scales_of
-from sottovoce.core.domain import Interval
+from sottovoce.core.channel.shapes import after_rounding
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean, Question, Variance
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 def from_waves(found: OutputsEvidence, question: Question) -> MeanEvidence | VarianceEvidence | None:
     """The mean or variance from the readings of reports; None where they are not those of a rounded number's wave."""
-    if not isinstance(found.buckets.domain, Interval):
-        return None
     own = found.counted.mechanism
-    if not isinstance(own.channel, Then) or not isinstance(own.channel.second, Window):
+    if found.buckets.domain.numbers is None or not isinstance(after_rounding(own.channel), Window):
         return None
     twin = Mechanism(own.name, Mean(question.domain), own.channel, own.claimed, own.statistic)
     mean = from_cells(twin, found.n, found.cells)

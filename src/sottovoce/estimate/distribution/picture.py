@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sottovoce.core.domain import Categories
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
 from sottovoce.estimate.evidence import Bounds
@@ -41,7 +40,7 @@ def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any
         title += f"\n{100 * request.level:g} % band of the whole curve"
         title += ", for these participants" * (request.target is Target.SAMPLE)
         axes.set_ylabel("share up to a value")
-    if isinstance(source.buckets.domain, Categories):
+    if source.buckets.domain.choices is not None:
         labels = [printable(label, MOST_LABEL) for label in source.buckets.domain.labels()]
         axes.set_xticks(source.buckets.centres, labels, rotation=45, ha="right", parse_math=False)
     axes.set_xlabel("value")

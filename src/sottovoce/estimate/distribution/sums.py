@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sottovoce.core.channel import Histogram
+from sottovoce.core.channel import Channel
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
@@ -30,24 +30,20 @@ class SumsDistribution(DistributionEvidence):
     counted: Counted
 
     @property
-    def _channel(self) -> Histogram:
-        channel = self.counted.mechanism.channel
-        if not isinstance(channel, Histogram):
-            raise TypeError("Sums of bins are those of noisy histograms.")
-        return channel
+    def channel(self) -> Channel:
+        return self.counted.mechanism.channel
 
     def values(self) -> Floats:
-        found = bins(self._channel)
-        shares = (self.cells / self.n - found.start) / found.slope
+        shares = bins(self.channel).values(self.cells / self.n)
         return np.asarray(shares - (shares.sum() - 1) / len(shares))
 
     def covariance(self, target: str) -> Floats:
-        return share_covariance(self._channel, self.values(), target) / self.n
+        return share_covariance(self.channel, self.values(), target) / self.n
 
     def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
         """Noise is symmetric, and its moments are at most those of Laplace noise."""
         rows, shares = sums.rows, simplex(self.values())
-        noise = np.diag(rows @ share_covariance(self._channel, shares, "sample") @ rows.T)
+        noise = np.diag(rows @ share_covariance(self.channel, shares, "sample") @ rows.T)
         if target == "sample":
             return ScoreMoments(noise, np.zeros(len(rows)), 6 * noise**2, 90 * noise**3)
         away = rows - (rows @ shares)[:, None]
@@ -59,10 +55,10 @@ class SumsDistribution(DistributionEvidence):
 
     def reach_of(self, weights: Floats) -> float:
         centred = weights - weights.mean()
-        return float(np.abs(centred).sum() * max(self._channel.sums) / bins(self._channel).slope)
+        return float(np.abs(centred).sum() * bins(self.channel).most / bins(self.channel).slope)
 
 
-def share_covariance(channel: Histogram, shares: Floats, target: str) -> Floats:
+def share_covariance(channel: Channel, shares: Floats, target: str) -> Floats:
     """n times the covariance of the unbiased shares, where these are the true ones."""
     noise = np.diag(bins(channel).at(shares, "sample"))
     centred = noise - noise.mean(axis=0) - noise.mean(axis=1)[:, None] + noise.mean()

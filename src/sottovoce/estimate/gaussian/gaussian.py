@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from sottovoce.core.channel import Rates
-from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.channel.shapes import support_rates
 from sottovoce.core.domain import Above, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -210,8 +209,8 @@ def from_side(
     mechanism: Mechanism, tally: Tally, deviation: float, domain: Interval, every: Likelihood | None = None
 ) -> Estimate:
     """The mean from reports about one threshold, with a known deviation; all reports tell the shape."""
-    view, rates = mechanism.domain, rates_of(mechanism.channel, 1)
-    if not isinstance(view, Above) or not isinstance(rates, Rates):
+    view, rates = mechanism.domain, support_rates(mechanism.channel, 1)
+    if not isinstance(view, Above) or rates is None:
         raise ParameterError("The mean needs reports about the side of a threshold.")
     share = SupportsEvidence(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
     told = None

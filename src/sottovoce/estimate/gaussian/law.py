@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sottovoce.core.arithmetic.rational import UNIT
-from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.channel.numeric.rounding import Rounding
-from sottovoce.core.domain import Above, Clamp, Digit
+from sottovoce.core.channel.facets import Rounded, need
+from sottovoce.core.domain import Above, Clamp, Digit, Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -52,17 +51,20 @@ class ArmCells(NamedTuple):
 def law(mechanism: Mechanism, mean: Any, deviation: Any) -> Floats:
     """The probability of each output, along the last axis, when answers have these means and deviations."""
     where, spread = np.broadcast_arrays(np.asarray(mean, float), np.asarray(deviation, float))
-    domain, rounding = mechanism.domain, rounding_of(mechanism.channel)
-    if isinstance(domain, Digit):
-        shares = _digits(domain, where, spread)
-    elif isinstance(domain, Above):
-        above = ndtr((where - float(domain.threshold)) / spread)
-        shares = np.stack([1 - above, above], axis=-1)
-    elif isinstance(domain, Clamp) and rounding is not None:
-        shares = _points(rounding, where, spread)
-    else:
-        raise ParameterError(f"A domain of kind {domain.kind} is not supported for Gaussian answers.")
+    shares = _shares(mechanism.domain, mechanism, where, spread)
     return np.asarray(shares @ _rows(mechanism))
+
+
+@singledispatch
+def _shares(domain: Domain, mechanism: Mechanism, mean: Floats, deviation: Floats) -> Floats:
+    """The share of each code."""
+    raise ParameterError(f"A domain of kind {domain.kind} is not supported for Gaussian answers.")
+
+
+@_shares.register
+def _(domain: Above, mechanism: Mechanism, mean: Floats, deviation: Floats) -> Floats:
+    above = ndtr((mean - float(domain.threshold)) / deviation)
+    return np.stack([1 - above, above], axis=-1)
 
 
 @lru_cache(maxsize=64)
@@ -78,7 +80,8 @@ def _rows(mechanism: Mechanism) -> Floats:
     return rows
 
 
-def _digits(domain: Digit, mean: Floats, deviation: Floats) -> Floats:
+@_shares.register
+def _digits(domain: Digit, mechanism: Mechanism, mean: Floats, deviation: Floats) -> Floats:
     """The share of each digit: normal probabilities of all its cells."""
     width, base = float(domain.width), domain.base
     period = width * base
@@ -103,11 +106,13 @@ def _digits(domain: Digit, mean: Floats, deviation: Floats) -> Floats:
     return shares
 
 
-def _points(rounding: Rounding, mean: Floats, deviation: Floats) -> Floats:
+@_shares.register
+def _points(domain: Clamp, mechanism: Mechanism, mean: Floats, deviation: Floats) -> Floats:
     """The share of each grid point: clamped answers rounded at random to one of their two neighbours.
 
     With the mean excess E(t) = mean of max(x - t, 0) it is the second difference of E at the point over the step.
     """
+    rounding = need(mechanism.channel, Rounded).rounding
     step = float(rounding.step)
     points = float(rounding.low) + step * np.arange(rounding.steps + 1)
     away = (points - mean[..., None]) / deviation[..., None]

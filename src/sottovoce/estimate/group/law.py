@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Keyed, Subset
 from sottovoce.core.channel.base import Channel
+from sottovoce.core.channel.facets import Supporting, facet
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
 
@@ -283,10 +284,11 @@ def report_corners(channel: Keyed, law: GroupLaw) -> tuple[Floats, Floats]:
 
     A report supports the group or not, and as many groups as its key allows; its number is between the ends.
     """
-    key = law.key
+    key, supporting = law.key, facet(channel.key, Supporting)
+    sizes = None if supporting is None else supporting.support_sizes()
     corners = []
     for supported in (0, 1):
-        some = (channel.key.w,) if isinstance(channel.key, Subset) else (supported, supported + key.groups - 1)
+        some = sizes[:1] if sizes is not None else (supported, supported + key.groups - 1)
         for total in some:
             for number in (float(law.numbers.min()), float(law.numbers.max())):
                 size = (supported - key.other) / key.gap

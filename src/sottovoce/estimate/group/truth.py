@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Keyed
 from sottovoce.core.channel.base import Channel
+from sottovoce.core.channel.shapes import keyed_of
 from sottovoce.core.domain import Pair
 from sottovoce.core.domain.base import Numbers
 from sottovoce.core.errors import ParameterError
@@ -35,9 +36,10 @@ _FLAT = 1e-9
 
 def keyed_channel(mechanism: Mechanism) -> Keyed:
     """The channel of a mechanism for groups."""
-    if not isinstance(mechanism.channel, Keyed) or not isinstance(mechanism.domain, Pair):
+    keyed = keyed_of(mechanism.channel)
+    if keyed is None:
         raise ParameterError(f"{mechanism.name} does not ask for groups and values.")
-    return mechanism.channel
+    return keyed
 
 
 def value_numbers(domain: Pair) -> Numbers:

@@ -20,10 +20,10 @@ import numpy as np
 import scipy  # loads its parts at their first use
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Mix, Rounding, Subset, Then, Window
+from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import Numeric, need, rounding_of, scales_of
-from sottovoce.core.channel.numeric.rounding import PLACES
+from sottovoce.core.channel.shapes import after_rounding
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -179,7 +179,7 @@ def holds_every_code(domain: Domain, grid: Rounding) -> bool:
 def profile(channel: Channel) -> Profile:
     """Moments at all grid points, computed once for each channel."""
     rounding, read = _grid(channel)
-    if _is_quadratic(_second(channel)):
+    if need(_second(channel), Numeric).quadratic:
         # Three points determine the parabola; around the middle there is no cancellation.
         middle, places = rounding.steps // 2, np.arange(rounding.steps + 1)
         level, bent, slope = _parabola(lambda j: read(j)[1], rounding.steps)
@@ -203,7 +203,7 @@ def _listed(channel: Channel) -> list[tuple[Fraction, Fraction]]:
 def _worst(channel: Channel) -> Fraction:
     """The largest variance between any two neighbouring grid points."""
     rounding, read = _grid(channel)
-    if not _is_quadratic(_second(channel)):
+    if not need(_second(channel), Numeric).quadratic:
         return max(_peak(left, right) for left, right in pairwise(_listed(channel)))
     return max(_peak(read(j), read(j + 1)) for j in _candidates(rounding, read))
 
@@ -245,27 +245,12 @@ def _parabola(value: Callable[[int], Fraction], steps: int) -> tuple[Fraction, F
     return first, bent, (last - first) / steps - bent * steps
 
 
-def _is_quadratic(channel: Channel) -> bool:
-    """Whether the mean square of the reading is a polynomial of degree two in the code, and its mean the code.
-
-    Sums of squares over a moving window of fixed width are; randomized response mixes the code with a constant law;
-    rounding to the two ends is linear.
-    """
-    if isinstance(channel, Mix):
-        return all(map(_is_quadratic, channel.channels))
-    if isinstance(channel, Then):
-        first = channel.first
-        # Positions are binary fractions, so only some ranges are divided exactly.
-        exact = isinstance(first, Rounding) and (1 << PLACES) % (Fraction(first.high) - Fraction(first.low)) == 0
-        return exact and isinstance(first, Rounding) and first.steps == 1
-    return isinstance(channel, Window) or (isinstance(channel, Subset) and channel.w == 1)
-
-
 def _second(channel: Channel) -> Channel:
     """The channel after the rounding."""
-    if not isinstance(channel, Then) or not isinstance(channel.first, Rounding):
+    second = after_rounding(channel)
+    if second is None:
         raise ParameterError(f"The reports of a {channel.kind} channel are not numbers that were rounded first.")
-    return channel.second
+    return second
 
 
 def _grid(channel: Channel) -> tuple[Rounding, Callable[[int], tuple[Fraction, Fraction]]]:

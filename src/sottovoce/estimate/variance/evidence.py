@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Each
+from sottovoce.core.channel.shapes import each_of
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.powers import Powers
 from sottovoce.core.domain.views import Square
@@ -86,12 +86,12 @@ def from_arms(number: Tally, square: Tally, *, learned: bool = False) -> Varianc
 
 def parts(mechanism: Mechanism) -> tuple[Mechanism, Mechanism]:
     """The two mechanisms that one with joint cells holds side by side."""
-    domain, channel = mechanism.domain, mechanism.channel
-    if not isinstance(domain, Powers) or not isinstance(channel, Each):
+    domain, each = mechanism.domain, each_of(mechanism.channel)
+    if not isinstance(domain, Powers) or each is None:
         raise ParameterError(f"The joint cells of {mechanism.name} are not those of a number and its square.")
     first, second = (
         Mechanism(f"{mechanism.name}: {name}", Mean(own), part, mechanism.claimed, CountOutputs())
-        for name, own, part in zip(("number", "square"), domain.parts, channel.channels, strict=True)
+        for name, own, part in zip(("number", "square"), domain.parts, each.channels, strict=True)
     )
     return first, second
 
@@ -111,7 +111,7 @@ def from_both(tally: Tally) -> VarianceEvidence:
         first, second = (from_cells(one, tally.n, joint.sum(axis=1 - axis)) for axis, one in enumerate(both))
         products = _products(both, _moments_of(both, joint))
     number, square = MeanPart.of(first), MeanPart.of(second)
-    centre = Fraction(view.centre) if isinstance(view, Powers) else Fraction(0)
+    centre = Fraction(view.centre)  # type: ignore[attr-defined]
     covariance = (products - number.n * number.mean * square.mean) / (number.n - 1)
 
     def noise() -> ReadingNoise:

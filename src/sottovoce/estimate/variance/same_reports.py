@@ -12,9 +12,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from sottovoce.core.channel import Channel, Rounding, Subset, Then
+from sottovoce.core.channel import Channel, Subset
 from sottovoce.core.channel.facets import outputs_of, rounding_of
-from sottovoce.core.domain.plain import Integers
+from sottovoce.core.channel.shapes import after_rounding
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Variance
@@ -86,19 +86,21 @@ class SquareReadings(NamedTuple):
 def readings(mechanism: Mechanism) -> SquareReadings:
     """The two readings of every report, about the middle of the domain; another centre gives the same estimate."""
     domain, channel = mechanism.domain, mechanism.channel
-    if not isinstance(domain, Integers) or domain.size > MOST:
+    whole = domain.whole
+    if whole is None or whole.size > MOST:
         raise ParameterError(
             f"A variance from the same reports as the mean needs whole numbers, at most {MOST} of them."
         )
     rounding = rounding_of(channel)
-    if not isinstance(channel, Then) or not isinstance(channel.first, Rounding) or rounding is None:
+    law = after_rounding(channel)
+    if law is None or rounding is None:
         raise ParameterError("A variance from the same reports as the mean needs a channel that rounds to a grid.")
-    if rounding.steps != domain.size - 1:
+    if rounding.steps != whole.size - 1:
         raise ParameterError(
-            f"The grid of this {mechanism.name} has {rounding.steps + 1} points; every one of the {domain.size} whole"
+            f"The grid of this {mechanism.name} has {rounding.steps + 1} points; every one of the {whole.size} whole"
             " numbers must be one of them, or rounding would add to the variance."
         )
-    law, answers = channel.second, [Fraction(answer) for answer in range(domain.low, domain.high + 1)]
+    answers = [Fraction(answer) for answer in range(whole.low, whole.high + 1)]
     centre = (answers[0] + answers[-1]) / 2
     squares = [(answer - centre) ** 2 for answer in answers]
     number, square = unbiased(law, answers), unbiased(law, squares)

@@ -27,6 +27,7 @@ from sottovoce.core.channel.facets import (
     trusted,
 )
 from sottovoce.core.channel.numeric.rounding import Rounding
+from sottovoce.core.channel.shapes import Mixed
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integers, some_channels
 from sottovoce.core.errors import ParameterError
@@ -34,7 +35,7 @@ from sottovoce.core.work import Effort, effort, short_steps, summed
 
 
 @declared
-class Mix(Channel, Numbered, Numeric, Extremal, Costed):
+class Mix(Channel, Mixed, Numbered, Numeric, Extremal, Costed):
     """Channel c with probability weights[c] / 2**53; its outputs come after those of the channels before it.
 
     The alphabets are disjoint, so a report shows which channel was chosen; the choice is independent of the code.
@@ -68,6 +69,14 @@ class Mix(Channel, Numbered, Numeric, Extremal, Costed):
 
     def has(self, kind: type[Facet]) -> bool:
         return kind is not Numeric or all(facet(channel, Numeric) for channel in self.channels)
+
+    @property
+    def alternatives(self) -> tuple[tuple[int, Channel], ...]:
+        return tuple(zip(self.weights, self.channels, strict=True))
+
+    @property
+    def quadratic(self) -> bool:
+        return all(trusted(channel, Numeric).quadratic for channel in self.channels)
 
     @property
     def inputs(self) -> int:

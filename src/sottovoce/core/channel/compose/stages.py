@@ -33,7 +33,7 @@ from sottovoce.core.channel.facets import (
 )
 from sottovoce.core.channel.finite.bits import Bits, bits_ratio
 from sottovoce.core.channel.finite.table import Table
-from sottovoce.core.channel.numeric.rounding import Rounding
+from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.channel.vector.place import Place, Slots
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import a_channel, declared
@@ -257,6 +257,12 @@ class Then(_Composed, Numeric, Extremal, Divergent):
         low, step = Fraction(self.rounding.low), self.rounding.step
         scales = trusted(self.second, Numeric).scales()
         return tuple(Scale(first, origin - slope * low / step, slope / step) for first, origin, slope in scales)
+
+    @property
+    def quadratic(self) -> bool:
+        """Rounding to the two ends is linear; positions are binary fractions, so only some ranges divide exactly."""
+        width = Fraction(self.rounding.high) - Fraction(self.rounding.low)
+        return self.rounding.steps == 1 and (1 << PLACES) % width == 0
 
     def moments(self, code: Any) -> tuple[Fraction, Fraction]:
         grid, second = self.rounding, trusted(self.second, Numeric)

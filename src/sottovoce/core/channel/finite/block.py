@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
 from sottovoce.core.channel.facets import Contrast, Facet, Numbered, Rates, Supporting
+from sottovoce.core.channel.shapes import Blocked
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import Declared, declared, from_kinds, in_units, integer, part
 from sottovoce.core.params import check_integer, reject
@@ -166,7 +167,7 @@ def sets_from_spec(spec: object) -> Sets:
 
 
 @declared
-class Block(Channel, Numbered, Supporting):
+class Block(Channel, Blocked, Numbered, Supporting):
     """A uniform output inside the code's set with probability `inside`, else a uniform one outside."""
 
     kind: ClassVar[str] = "block"
@@ -175,6 +176,10 @@ class Block(Channel, Numbered, Supporting):
 
     def check_fields(self) -> None:
         check_informative(self.kind, units(self.inside), Fraction(self.sets.size, self.sets.outputs))
+
+    @property
+    def block(self) -> Block:
+        return self
 
     @property
     def inputs(self) -> int:

@@ -110,6 +110,11 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
     def support_sizes(self) -> tuple[int, int]:
         return self.w, self.w
 
+    @property
+    def quadratic(self) -> bool:
+        """Randomized response mixes the code with a constant law."""
+        return self.w == 1
+
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
         own, other = self.rates()
         return [own] * self.k, [other] * self.k

@@ -97,6 +97,11 @@ class Window(Channel, Numbered, Numeric, Extremal, Costed):
         )
         return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
 
+    @property
+    def quadratic(self) -> bool:
+        """Sums of squares over a moving window of fixed width are."""
+        return True
+
     def effort(self) -> Effort:
         return summed(self, Effort())._replace(extremes=self.outputs // 4 + 1)
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Integers, Interval
 from sottovoce.estimate.distribution.bayes.condense import MAX_ENTRIES, Condensed
 from sottovoce.estimate.distribution.bayes.modes import Mode, Posterior, by_size
 from sottovoce.estimate.distribution.bayes.walks import SLIGHT, Walk, waves
@@ -96,13 +95,12 @@ class HeapPosterior(Posterior):
 
 def heaps(given: Condensed, mixture: Mixture, buckets: Buckets) -> Iterator[HeapPosterior]:
     """All hypotheses about heaps of numbers on a line."""
-    domain = buckets.domain
-    if not isinstance(domain, (Integers, Interval)) or len(mixture.counts) * MOST_POINTS > MAX_ENTRIES:
+    line = buckets.domain.line
+    if line is None or len(mixture.counts) * MOST_POINTS > MAX_ENTRIES:
         return
-    unit = 1.0 if isinstance(domain, Integers) else float(domain.step or 0)
     yield HeapPosterior(_with_ends(given, mixture), given, buckets.widths)
     most = min(MOST_POINTS, MOST_PER_BUCKET * len(buckets) + 1)
-    for step, rounder in round_steps(float(domain.low), float(domain.high), most, unit):
+    for step, rounder in round_steps(float(line.low), float(line.high), most, float(line.spacing or 0)):
         yield HeapPosterior(_lattice(given, mixture, buckets, step, rounder), given, buckets.widths)
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.arithmetic.rational import UNIT
-from sottovoce.core.channel import Block, Channel, Mix, NodeSets, PoolMap, PoolSets
+from sottovoce.core.channel import Channel, NodeSets, PoolMap, PoolSets
+from sottovoce.core.channel.shapes import alternatives_of, block_of
 from sottovoce.estimate.shares.mixture import Pool
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
@@ -20,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LevelReports:
-    """A part of the participants, who answer about the nodes of one level.
+    """A part of the participants, who answer about the nodes of one level, each node an output of its own.
 
     Attributes:
         sets: the public sets of the nodes.
@@ -42,13 +43,12 @@ class LevelReports:
     @property
     def differences(self) -> bool:
         """Whether reports are about differences of siblings only."""
-        return isinstance(self.sets, PoolSets) and bool(self.sets.odd)
+        return False
 
     @property
     def other(self) -> float:
         """How often a report lies in the set of a node that is neither its own nor, for differences, a sibling."""
-        sets = self.sets
-        return 1 / sets.g if isinstance(sets, PoolSets) else (1 - self.inside) / (sets.outputs - 1)
+        return (1 - self.inside) / (self.sets.outputs - 1)
 
     @property
     def slope(self) -> float:
@@ -70,37 +70,57 @@ class LevelReports:
 
     def gather(self, rows: Floats) -> Floats:
         """For each node the sum over the reports in its set."""
-        sets = self.sets
-        if isinstance(sets, NodeSets):
-            return rows
-        if not sets.odd:
-            return _pool(sets.nodes, sets.g, sets.digits).adjoint(rows)
-        table = np.zeros((2 * sets.maps, 2))
-        table[1::2] = rows.reshape(-1, 2)
-        return _pool(sets.nodes, sets.g, sets.digits).adjoint(table.ravel())
+        return rows
 
     def spread(self, values: Floats) -> Floats:
         """For each report the sum over the nodes in whose sets it lies."""
-        sets = self.sets
-        if isinstance(sets, NodeSets):
-            return values
-        found = _pool(sets.nodes, sets.g, sets.digits).apply(values)
-        return found.reshape(-1, 2)[1::2].ravel() if sets.odd else found
+        return values
 
     def joint(self, rows: Floats) -> Floats:
         """For each pair of nodes the sum over the reports that lie in the sets of both."""
-        sets = self.sets
-        if isinstance(sets, NodeSets):
-            return np.diag(rows)
-        found, places = np.zeros((sets.nodes, sets.nodes)), np.empty((sets.maps, sets.nodes), np.int64)
-        _values(places, sets.g, sets.digits, sets.odd, product_table(sets.g), polynomial(sets.g) > 0)
-        _add_pairs(places, rows.reshape(sets.maps, sets.g), found)
-        return found + np.tril(found, -1).T
+        return np.diag(rows)
 
     def law(self, shares: Floats) -> Floats:
         """The probability of each report of a participant of this branch, given the shares of the nodes."""
         low, high = self.levels
         return np.asarray(low * shares.sum() + (high - low) * self.spread(shares))
+
+
+@dataclass(frozen=True, slots=True)
+class PoolReports(LevelReports):
+    """Reports about one level through public maps of its nodes."""
+
+    sets: PoolSets
+
+    @property
+    def differences(self) -> bool:
+        return bool(self.sets.odd)
+
+    @property
+    def other(self) -> float:
+        return 1 / self.sets.g
+
+    @property
+    def _pool(self) -> Pool:
+        return _pool(self.sets.nodes, self.sets.g, self.sets.digits)
+
+    def gather(self, rows: Floats) -> Floats:
+        if not self.sets.odd:
+            return self._pool.adjoint(rows)
+        table = np.zeros((2 * self.sets.maps, 2))
+        table[1::2] = rows.reshape(-1, 2)
+        return self._pool.adjoint(table.ravel())
+
+    def spread(self, values: Floats) -> Floats:
+        sums = self._pool.apply(values)
+        return sums.reshape(-1, 2)[1::2].ravel() if self.sets.odd else sums
+
+    def joint(self, rows: Floats) -> Floats:
+        sets = self.sets
+        pairs, places = np.zeros((sets.nodes, sets.nodes)), np.empty((sets.maps, sets.nodes), np.int64)
+        _values(places, sets.g, sets.digits, sets.odd, product_table(sets.g), polynomial(sets.g) > 0)
+        _add_pairs(places, rows.reshape(sets.maps, sets.g), pairs)
+        return pairs + np.tril(pairs, -1).T
 
 
 @compiled
@@ -136,6 +156,9 @@ def _add_pairs(places, rates, found):
                 found[node, alike[value, place]] += rate
 
 
+LEVELS = {NodeSets.kind: LevelReports, PoolSets.kind: PoolReports}
+
+
 @lru_cache(maxsize=64)
 def _pool(nodes: int, g: int, digits: int) -> Pool:
     """Sums over the sets of all maps of a pool."""
@@ -144,13 +167,14 @@ def _pool(nodes: int, g: int, digits: int) -> Pool:
 
 def branches_of(channel: Channel) -> tuple[LevelReports, ...]:
     """The branches of a channel, one for each level; none where it is not of this shape."""
-    parts = channel.channels if isinstance(channel, Mix) else (channel,)
-    weights = channel.weights if isinstance(channel, Mix) else (UNIT,)
-    found: list[LevelReports] = []
+    branches: list[LevelReports] = []
     start = 0
-    for part, weight in zip(parts, weights, strict=True):
-        if not isinstance(part, Block) or not isinstance(part.sets, (NodeSets, PoolSets)):
+    for weight, part in alternatives_of(channel):
+        block = block_of(part)
+        sets = None if block is None else block.sets
+        if block is None or not isinstance(sets, (NodeSets, PoolSets)):
             return ()
-        found.append(LevelReports(part.sets, part.inside / UNIT, weight / UNIT, start))
-        start += part.sets.outputs
-    return tuple(found)
+        kind = LEVELS[sets.kind]
+        branches.append(kind(sets, block.inside / UNIT, weight / UNIT, start))  # type: ignore[arg-type]
+        start += sets.outputs
+    return tuple(branches)

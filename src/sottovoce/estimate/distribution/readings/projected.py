@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sottovoce.core.channel import Channel, Mix, Table
+from sottovoce.core.channel import Channel, Table
+from sottovoce.core.channel.shapes import alternatives_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.distribution.readings.transition import Transition
 from sottovoce.estimate.evidence import Floats
@@ -15,9 +16,9 @@ _LEAST = 1e-9  # of the length of a function, that must lie outside the function
 
 def functions_of(channel: Channel) -> tuple[Table, ...]:
     """The tables of two reports each, one of which a participant answers through; none for any other channel."""
-    tables = channel.channels if isinstance(channel, Mix) else (channel,)
-    found = tuple(one for one in tables if isinstance(one, Table) and one.outputs == 2)
-    return found if len(found) == len(tables) else ()
+    parts = [part for _, part in alternatives_of(channel)]
+    tables = tuple(part for part in parts if isinstance(part, Table) and part.outputs == 2)
+    return tables if len(tables) == len(parts) else ()
 
 
 def is_projection(channel: Channel) -> bool:

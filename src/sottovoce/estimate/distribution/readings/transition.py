@@ -9,13 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import units
-from sottovoce.core.channel import ArcSets, Block, Channel, Mix, Rounding, ShiftSets, Then, Window
+from sottovoce.core.channel import ArcSets, Block, Channel, ShiftSets, Window
 from sottovoce.core.channel.facets import outputs_of, rounding_of
+from sottovoce.core.channel.shapes import after_rounding, alternatives_of, block_of
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.estimate.distribution.readings.branches import LevelReports, branches_of
 from sottovoce.estimate.shares.mixture import Mixture, Product
@@ -71,6 +73,26 @@ class DenseTransition(Transition):
         return np.asarray(ratios @ self.matrix)
 
 
+class WindowLaw(NamedTuple):
+    """With probability `inside` one of the `width` outputs from stride * code on, which may go around a circle."""
+
+    outputs: int
+    stride: int
+    width: int
+    inside: float
+    circular: bool
+
+
+def window_law(channel: Channel) -> WindowLaw | None:
+    """The windows of a channel; None where reports do not lie in windows."""
+    if isinstance(channel, Window):
+        return WindowLaw(channel.outputs, channel.stride, channel.width, float(units(channel.inside)), False)
+    block = block_of(channel)
+    if block is None or not isinstance(block.sets, ArcSets):
+        return None
+    return WindowLaw(block.outputs, 1, block.sets.size, float(units(block.inside)), True)
+
+
 class WaveTransition(Transition):
     """`high` for the `width` outputs from stride * code on, `low` for all others.
 
@@ -78,15 +100,9 @@ class WaveTransition(Transition):
     codes: an even spread gives both ends of a step the same weight, so that the edges of a bucket are ramps.
     """
 
-    def __init__(self, window: Window | Block, buckets: int, per_bucket: int, rounded: bool) -> None:
-        self.circular = isinstance(window, Block)
+    def __init__(self, window: WindowLaw, buckets: int, per_bucket: int, rounded: bool) -> None:
+        self.outputs, self.stride, self.width, inside, self.circular = window
         self.buckets, self.per_bucket, self.rounded = buckets, per_bucket, rounded
-        self.outputs = window.outputs
-        if isinstance(window, Window):
-            self.stride, self.width = window.stride, window.width
-        else:
-            self.stride, self.width = 1, window.sets.size
-        inside = float(units(window.inside))
         self.high, self.low = inside / self.width, (1 - inside) / (self.outputs - self.width)
 
     @property
@@ -288,14 +304,15 @@ def transition_of(channel: Channel, buckets: int) -> Transition:
     levels = branches_of(channel)
     if levels and buckets == channel.inputs and levels[-1].sets.width == 1:
         return LevelsTransition(levels)
-    inner = channel.second if isinstance(channel, Then) and isinstance(channel.first, Rounding) else channel
-    if isinstance(inner, Window) or (isinstance(inner, Block) and isinstance(inner.sets, ArcSets)):
-        return WaveTransition(inner, buckets, cells // buckets, grid is not None)
-    if isinstance(inner, Block) and isinstance(inner.sets, ShiftSets) and grid is None:
-        return ShiftTransition(inner, inner.sets, buckets)
-    if isinstance(channel, Mix) and grid is None:
-        weights = [float(units(weight)) for weight in channel.weights]
-        return MixTransition(weights, [transition_of(part, buckets) for part in channel.channels])
+    inner = after_rounding(channel) or channel
+    window, block, parts = window_law(inner), block_of(inner), alternatives_of(channel)
+    if window is not None:
+        return WaveTransition(window, buckets, cells // buckets, grid is not None)
+    if block is not None and isinstance(block.sets, ShiftSets) and grid is None:
+        return ShiftTransition(block, block.sets, buckets)
+    if len(parts) > 1 and grid is None:
+        shares = [float(units(weight)) for weight, _ in parts]
+        return MixTransition(shares, [transition_of(part, buckets) for _, part in parts])
     outputs = outputs_of(channel)
     if outputs is None or channel.publics:
         raise ParameterError(f"The reports of a {channel.kind} channel are not numbered.")
