@@ -142,6 +142,14 @@ def test_the_limit_of_tries_is_kept() -> None:
         afford(pools(depth))
 
 
+def test_a_wide_node_is_built_from_few_numbers() -> None:
+    tracemalloc.start()
+    Bits(1 << 24, UNIT // 4 * 3, UNIT // 2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
+
+
 def test_words_bits_and_nodes_are_limited() -> None:
     wide = Bits(1 << 24, UNIT // 4 * 3, UNIT // 2)
     afford(wide)

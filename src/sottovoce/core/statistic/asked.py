@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.maps import AskedMap
 from sottovoce.core.channel.facets import Rates, facet
 from sottovoce.core.channel.shapes import Asking
+from sottovoce.core.declared import declared
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class CountAsked(Statistic):
     """The bits that are set for each code, then for each code the reports that have a bit for it."""
 

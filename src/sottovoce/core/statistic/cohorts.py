@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import Pooled, facet, need, outputs_of
+from sottovoce.core.declared import declared
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class CountCohorts(Statistic):
     """For each cohort, or row of a sketch: one cell for the number of its reports, then one for each of their bits."""
 

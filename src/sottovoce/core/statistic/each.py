@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import facet, need, outputs_of
 from sottovoce.core.channel.shapes import Bundled
+from sottovoce.core.declared import declared
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -27,7 +27,7 @@ def starts(channel: Channel) -> list[int]:
     return list(accumulate((statistic_of(part).cells(part) for part in parts), initial=0))
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class CountEach(Statistic):
     """The cells of the first channel, then those of the second, and so on."""
 

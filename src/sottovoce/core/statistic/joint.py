@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import need, outputs_of
 from sottovoce.core.channel.shapes import Bundled, each_of
+from sottovoce.core.declared import declared
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
 MAX_JOINT = 1 << 20  # combinations of outputs
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class CountJoint(Statistic):
     """One cell for each combination, the last report varying fastest."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.compose.keyed import Keyed
 from sottovoce.core.channel.shapes import keyed_of
+from sottovoce.core.declared import declared
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class CountKeyed(Statistic):
     """One cell for each pair of group and inner report, the inner report varying fastest."""
 

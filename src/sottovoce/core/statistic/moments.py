@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import need, outputs_of, scales_of
 from sottovoce.core.channel.shapes import Bundled, each_of
+from sottovoce.core.declared import declared
 from sottovoce.core.errors import SpecError
 from sottovoce.core.statistic.base import Limits, Statistic
 
 POWERS = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))  # of the two reports, in the order of the cells
 
 
-@dataclass(frozen=True, slots=True)
+@declared
 class Moments(Statistic):
     """Of two channels side by side whose reports are numbers: n, sums of y, z, y**2, z**2 and y z.
 

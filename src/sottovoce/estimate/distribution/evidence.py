@@ -67,10 +67,8 @@ def answer(found: Evidence, question: Question) -> Evidence | None:
     """A distribution from evidence about the shares of its values, and what is asked of it."""
     if not isinstance(found, SharesEvidence):
         return None
-    whole = of_shares(found, Distribution(question.domain))
-    if whole is None or isinstance(question, Distribution):
-        return whole
-    return whole.answer(question)
+    distribution = of_shares(found, Distribution(question.domain))
+    return None if distribution is None else distribution.answer(question)
 
 
 def buckets_of(mechanism: Mechanism, n: int) -> Buckets:
@@ -82,7 +80,7 @@ def buckets_of(mechanism: Mechanism, n: int) -> Buckets:
     grid, asked = rounding_of(mechanism.channel), mechanism.question
     if grid is None:
         return coded_buckets(mechanism.domain)
-    wanted = asked.buckets if isinstance(asked, Distribution) else None
+    wanted = getattr(asked, "buckets", None)
     # In as many buckets as steps, a share that changes with each bucket would hardly show.
     most = grid.steps // 2 if grid.steps % 2 == 0 else grid.steps
     return even_buckets(asked.domain, wanted or near_root(n, most))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -15,7 +16,7 @@ from sottovoce.core.declared import Declared, declared, integer
 from sottovoce.core.params import check_integer, reject
 
 
-@declared
+@dataclass(frozen=True, slots=True)
 class Choice:
     """One of `choices` numbers, read from the leading bits of the first public word; some words are not accepted."""
 

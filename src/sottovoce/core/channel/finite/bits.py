@@ -59,7 +59,6 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
     ones: int = integer(default=1)
 
     def check_fields(self) -> None:
-        # Keep the checked integers: NumPy's would overflow in the closed forms.
         least = 1 if self.encoding != "onehot" else 2
         check_integer("k", self.kind, self.k, least, 1 << 24)
         check_integer("ones", self.kind, self.ones, 0, self.k)
@@ -81,7 +80,7 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
             if isinstance(value, tuple) and len(value) != self.k:
                 raise reject(name, self.kind, f"one probability, or one for each of the {self.k} bits", value)
             least = 0 if name == "q" and self.encoding == "onehot" and isinstance(value, tuple) else 1
-            for number in self._each(value):
+            for number in value if isinstance(value, tuple) else (value,):
                 check_integer(name, self.kind, number, least, UNIT - 1)
         if self.rates_vary:
             for p, q in zip(self._each(self.p), self._each(self.q), strict=True):
