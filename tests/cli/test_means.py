@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import sottovoce as sv
-from sottovoce.client.typed import typed
 from sottovoce.core.specs import canonical
 from sottovoce.files.answers import Outside, batch
 from tests.cli.test_cli import BARE, process
@@ -205,11 +204,11 @@ def test_only_entries_of_a_dictionary_that_rows_use_must_be_in_the_range() -> No
 def test_numbers_are_read_exactly() -> None:
     domain = sv.Interval(0, "0.3")
     for text in ("0.1", "+.1", " 1e-1 ", "0.10", "0.3", "0.29999999999999998", "0.1000000000000000055511151231257827"):
-        assert domain.encode(typed(domain, text)) == Decimal(text.strip()), text
-    assert isinstance(typed(domain, "0.1"), float)  # of which many are read at once
+        assert domain.encode(domain.typed(text)) == Decimal(text.strip()), text
+    assert isinstance(domain.typed("0.1"), float)  # of which many are read at once
     for text in ("0.30000000000000001", "nan", "-inf", "1e", "e1", ".", "", "0,1", "1_0", "\u0663"):
         with pytest.raises(sv.DomainError):
-            domain.encode(typed(domain, text))
+            domain.encode(domain.typed(text))
 
 
 # --- answer -----------------------------------------------------------------------------------------------

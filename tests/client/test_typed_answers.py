@@ -7,14 +7,13 @@ from decimal import Decimal
 import pytest
 
 import sottovoce as sv
-from sottovoce.client.typed import holds_texts, typed
 from sottovoce.core.domain.written import MAX_LENGTH
 
 
 def test_a_number_may_have_as_many_characters_as_allowed_and_no_more() -> None:
     longest = "7".rjust(MAX_LENGTH, "0")
-    assert typed(sv.Integers(0, 9), longest) == 7
-    assert typed(sv.Integers(0, 9), "0" + longest) == "0" + longest  # left alone: the domain refuses a text
+    assert sv.Integers(0, 9).typed(longest) == 7
+    assert sv.Integers(0, 9).typed("0" + longest) == "0" + longest  # left alone: the domain refuses a text
 
 
 @pytest.mark.parametrize(
@@ -47,10 +46,10 @@ def test_a_number_may_have_as_many_characters_as_allowed_and_no_more() -> None:
     ],
 )
 def test_texts_become_what_the_domain_holds(domain: sv.Domain, text: object, value: object) -> None:
-    found = typed(domain, text)
+    found = domain.typed(text)
     assert found == value and type(found) is type(value)
 
 
 def test_which_domains_hold_texts() -> None:
-    assert holds_texts(sv.Categories(["a", "b"])) and not holds_texts(sv.Categories([1, 2]))
-    assert not holds_texts(sv.Integers(0, 1))
+    assert sv.Categories(["a", "b"]).holds_texts and not sv.Categories([1, 2]).holds_texts
+    assert not sv.Integers(0, 1).holds_texts

@@ -164,10 +164,10 @@ def question_about(domain: Domain, kind: str | None) -> Question:
     """The question to choose a mechanism for: the named one, else shares of categories and means of numbers."""
     if isinstance(domain, Pair):
         possible: list[type[Question]] = [GroupMean]
-    elif isinstance(domain, (Ball, Box, Record, Sparse)):
-        possible = [VectorMean]
-    elif isinstance(domain, Circle):
+    elif domain.circular:
         possible = [Distribution]
+    elif domain.size is None and domain.numbers is None:
+        possible = [VectorMean]
     elif domain.numbers is None:
         possible = [Frequency, Distribution]
     else:

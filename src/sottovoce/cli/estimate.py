@@ -11,7 +11,6 @@ import numpy as np
 
 from sottovoce.cli.domains import lines_of
 from sottovoce.cli.show import comma_separated, note, printable, table
-from sottovoce.client.typed import typed
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
@@ -34,7 +33,7 @@ def candidates_of(mechanism: Mechanism, listed: str | None, path: str | None) ->
     texts = (
         cells(listed, skipinitialspace=True) if listed is not None else lines_of(str(path), "The file of candidates")
     )
-    return [typed(mechanism.domain, text) for text in texts]
+    return [mechanism.domain.typed(text) for text in texts]
 
 
 def estimate(

@@ -122,8 +122,7 @@ class Client:
 
     def report_text(self, text: str) -> bytes:
         """The same for an answer that a person typed; reading it is part of the tick."""
-        typed = load("client.typed:typed")  # most programs do not need it
-        return self._after(lambda: self._randomized(typed(self.mechanism.domain, text), None))
+        return self._after(lambda: self._randomized(self.mechanism.domain.typed(text), None))
 
     def _randomized(self, value: object, coins: Coins | None) -> bytes:
         """The message; if the mechanism keeps a memo, the memo is on disk before a message is made of it."""

@@ -126,16 +126,16 @@ def _typed(asked: Asked, text: str) -> object:
     """What a person typed as an answer: a group and a number with a comma between them, a vector as JSON."""
     if text in asked.missing:
         return text
-    typed, domain = load("client.typed:typed"), asked.question.domain
+    domain = asked.question.domain
     if hasattr(domain, "group") and hasattr(domain, "value"):
         group, comma, number = text.rpartition(",")
-        return (typed(domain.group, group.strip()), typed(domain.value, number)) if comma else text
+        return (domain.group.typed(group.strip()), domain.value.typed(number)) if comma else text
     if text.lstrip().startswith("["):
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
             return text  # the domain refuses it
-    return typed(domain, text)
+    return domain.typed(text)
 
 
 def device(arguments: Sequence[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -33,29 +34,48 @@ class ColumnLayout:
 def layout(domain: Domain, columns: Sequence[str]) -> ColumnLayout:
     """How an answer is made up. As many columns are needed as the domain has parts, in their order; fields of a record
     are found by their names, if all columns have these names."""
-    raw = domain.root
-    if isinstance(raw, Pair):
-        found = ColumnLayout((raw.group, raw.value), lambda lists: (lists[0], lists[1]))
-    elif isinstance(raw, Box):
-        found = ColumnLayout(tuple(raw.coordinates), _lists)
-    elif isinstance(raw, Ball):
-        found = ColumnLayout((Interval(-raw.radius, raw.radius),) * raw.dimensions, _lists)
-    elif isinstance(raw, Sparse):
-        found = ColumnLayout((raw.side,) * raw.dimensions, _entries)
-    elif isinstance(raw, Record):
-        fields = dict(raw.fields)
-        names = list(columns) if set(columns) == set(fields) else list(fields)
-        found = ColumnLayout(
-            tuple(fields[name] for name in names),
-            lambda lists: [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)],
-        )
-    else:
-        found = ColumnLayout((domain,))
+    found = _parts(domain.root, columns) or ColumnLayout((domain,))
     if len(found.parts) != len(columns):
         raise ParameterError(
             f"An answer to this question has {plural(len(found.parts), 'column')}, and --column names {len(columns)}."
         )
     return found
+
+
+@singledispatch
+def _parts(raw: Domain, columns: Sequence[str]) -> ColumnLayout | None:
+    """The columns of an answer that has several parts; None where it is one cell."""
+    return None
+
+
+@_parts.register
+def _(raw: Pair, columns: Sequence[str]) -> ColumnLayout:
+    return ColumnLayout((raw.group, raw.value), lambda lists: (lists[0], lists[1]))
+
+
+@_parts.register
+def _(raw: Box, columns: Sequence[str]) -> ColumnLayout:
+    return ColumnLayout(tuple(raw.coordinates), _lists)
+
+
+@_parts.register
+def _(raw: Ball, columns: Sequence[str]) -> ColumnLayout:
+    return ColumnLayout((Interval(-raw.radius, raw.radius),) * raw.dimensions, _lists)
+
+
+@_parts.register
+def _(raw: Sparse, columns: Sequence[str]) -> ColumnLayout:
+    return ColumnLayout((raw.side,) * raw.dimensions, _entries)
+
+
+@_parts.register
+def _(raw: Record, columns: Sequence[str]) -> ColumnLayout:
+    fields = dict(raw.fields)
+    names = list(columns) if set(columns) == set(fields) else list(fields)
+    return ColumnLayout(
+        tuple(fields[name] for name in names),
+        lambda lists: [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)],
+    )
 
 
 def _lists(lists: list[list[Any]]) -> list[list[Any]]:
@@ -127,13 +147,11 @@ def _is_outside(domain: Domain, answer: object) -> bool:
 # --- empty cells ------------------------------------------------------------------------------------------
 def with_missing(domain: Domain) -> Domain:
     """Categories with one more for empty cells, unless it is among them."""
-    if not isinstance(domain, Categories) or not isinstance(domain.values[0], str):
+    if domain.choices is None or not domain.holds_texts:
         raise ParameterError(
             "--missing category is for categories: numbers have none for empty cells, use --missing skip."
         )
-    if MISSING in domain.values:
-        return domain
-    return Categories([*map(str, domain.values), MISSING])
+    return domain if MISSING in domain.choices else Categories([*map(str, domain.choices), MISSING])
 
 
 def check_missing(domain: Domain, way: str) -> None:
@@ -153,8 +171,7 @@ def empty_cells(part: Domain, column: pa.Array) -> NDArray[np.bool_]:
         column = pc.dictionary_encode(column)
     if not pa.types.is_dictionary(column.type):
         return np.asarray(empty, bool)
-    raw = part.root
-    known = raw.values if isinstance(raw, Categories) else ()
+    known = part.root.choices or ()
     entries = column.dictionary.to_pylist()
     blank = [
         entry is None or (isinstance(entry, str) and not entry.strip() and entry not in known) for entry in entries

@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sottovoce.client.typed import holds_texts, typed
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import Categories, Domain, Integers
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
@@ -275,7 +274,8 @@ def batch(mechanism: Mechanism, values: pa.Array) -> Any:
 def codes(domain: Domain, values: pa.Array) -> Any:
     """The indices of some answers, or what is `Outside`."""
     whole = (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count
-    if domain.size is None or (whole and isinstance(domain, (Integers, Categories)) and not holds_texts(domain)):
+    listed = domain.choices is not None and not domain.holds_texts
+    if domain.size is None or (whole and (listed or domain.whole is not None)):
         try:
             return encode(domain, values)
         except DomainError:
@@ -320,7 +320,7 @@ def by_dictionary(domain: Domain, values: pa.Array) -> tuple[Any, list[object]]:
         encoded = values if pa.types.is_dictionary(values.type) else pc.dictionary_encode(values)
     except pa.ArrowNotImplementedError:
         raise FileProblem("A column of lists or other nested values cannot be read as answers.") from None
-    entries = [typed(domain, value) for value in encoded.dictionary.to_pylist()]
+    entries = [domain.typed(value) for value in encoded.dictionary.to_pylist()]
     indices = pc.fill_null(encoded.indices.cast(pa.int64()), len(entries)).to_numpy(zero_copy_only=False)
     return indices, entries
 

@@ -185,6 +185,10 @@ class View(Domain):
         root: Domain = self.of.root
         return root
 
+    def typed(self, value: object) -> object:
+        answer: object = self.of.typed(value)
+        return answer
+
     def foreign(self) -> list[object]:
         foreign: list[object] = self.of.foreign()
         return foreign

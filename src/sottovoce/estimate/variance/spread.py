@@ -21,18 +21,16 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
 
-Floats = NDArray[np.float64]
 CURVED = 0.25  # share of the variance of an estimate that comes from the square of the mean's error and is not normal
 
 
@@ -151,7 +149,7 @@ class VarianceEvidence(Evidence):
         least, largest = _squares(*aways)
         return squares[0] - largest, squares[1] - least
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         """Too few reports, or too much of the error comes from the square of the mean's own error."""
         curved = self._curve > CURVED * float(self.variances(Target.POPULATION)[0])
         return np.array([self._few or curved])
@@ -237,7 +235,7 @@ class DeviationEvidence(Evidence):
     def interval(self, level: float, method: str, target: Target) -> Bounds:
         return Bounds(*(np.sqrt(np.maximum(end, 0)) for end in self.spread.interval(level, method, target)))
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return self.spread.normal_is_poor()
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
