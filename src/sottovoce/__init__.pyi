@@ -85,12 +85,8 @@ from sottovoce.privacy.blackbox import samples_needed as samples_needed
 from sottovoce.privacy.certificate import Certificate as Certificate
 from sottovoce.protocols.ask import AskEveryone as AskEveryone
 from sottovoce.protocols.ask import AskOneOfSeveral as AskOneOfSeveral
-from sottovoce.protocols.gaussian.delta import GaussianMeanKnownSigmaDelta as GaussianMeanKnownSigmaDelta
-from sottovoce.protocols.gaussian.delta import GaussianMeanUnknownSigmaDelta as GaussianMeanUnknownSigmaDelta
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma as GaussianMeanKnownSigma
-from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigmaOneRound as GaussianMeanKnownSigmaOneRound
 from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma as GaussianMeanUnknownSigma
-from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigmaOneRound as GaussianMeanUnknownSigmaOneRound
 from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds as AdaptiveMeanRounds
 from sottovoce.protocols.mean.personal import PersonalBudgetMean as PersonalBudgetMean
 from sottovoce.protocols.nested.in_turn import InTurn as InTurn
@@ -154,11 +150,7 @@ __all__ = [
     "Frequency",
     "FullestStretch",
     "GaussianMeanKnownSigma",
-    "GaussianMeanKnownSigmaDelta",
-    "GaussianMeanKnownSigmaOneRound",
     "GaussianMeanUnknownSigma",
-    "GaussianMeanUnknownSigmaDelta",
-    "GaussianMeanUnknownSigmaOneRound",
     "GroupMean",
     "InTurn",
     "Integers",

@@ -138,7 +138,7 @@ def test_intervals_without_a_warning_cover_at_every_level(cell: tuple[str, int, 
 def test_every_oracle_with_intervals_is_studied() -> None:
     """By itself, or by one with the same two rates at every size and budget."""
     studied = {*ORACLES, *SAME_LAW, *(name for name, *_ in COHORTS)}
-    # rr is grr of two values; d-bit-flip, given how many are asked, is sue (tests/estimate/test_asked_codes.py)
+    # rr is grr of two values; d-bit-flip, given how many are asked, is sue (tests/estimate/shares/test_asked_codes.py)
     assert studied == {*sv.names(sv.Frequency)} - {"rr", "d-bit-flip"}
     for name, other in SAME_LAW.items():
         for size in SIZES:

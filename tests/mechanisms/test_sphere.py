@@ -36,7 +36,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.request import PoorIntervalWarning
-from sottovoce.estimate.vector.ball import from_cells, predicted_variance, total_variance
+from sottovoce.estimate.vector.ball import from_cells, predicted_variance
 from sottovoce.fast.kernels.vector import projected as kernels
 from sottovoce.mechanisms.vector import duchi_l2, priv_unit, priv_unit_g, proj_unit
 from sottovoce.mechanisms.vector.sphere_common import mean_square
@@ -108,6 +108,12 @@ def integrals(channel: Cap) -> tuple[float, float]:
         return part(0, math.acos(t), p / above) + part(math.acos(t), ends[1], (1 - p) / (1 - above))
 
     return moment(1) * scale, moment(2) * scale**2
+
+
+def total_variance(mechanism: Mechanism) -> float:
+    """The mean square error of one report of a vector on the surface, summed over the coordinates."""
+    radius, dimensions = float(mechanism.domain.radius), mechanism.domain.dimensions  # type: ignore[attr-defined]
+    return float(predicted_variance(mechanism, [radius, *[0.0] * (dimensions - 1)]).sum())
 
 
 # --- the law in closed form ---------------------------------------------------------------------------------------

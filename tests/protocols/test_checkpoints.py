@@ -48,11 +48,11 @@ CASES: dict[str, tuple[Protocol, Any]] = {
     "Variance, same-reports": (sv.VarianceRounds(sv.Integers(0, 7), 2, method="same-reports"), WHOLE),
     "RangeSearch": (sv.RangeSearchMean(WIDE, 2, N, method="hybrid"), NORMAL),
     "KVGausstimate": (sv.GaussianMeanKnownSigma(WIDE, "1.5", 1, N), NORMAL),
-    "OneRoundKVGausstimate": (sv.GaussianMeanKnownSigmaOneRound(WIDE, "1.5", 1, N), NORMAL),
+    "OneRoundKVGausstimate": (sv.GaussianMeanKnownSigma(WIDE, "1.5", 1, N, rounds=1), NORMAL),
     "UVGausstimate": (sv.GaussianMeanUnknownSigma(WIDE, 1, 4, 1, N), NORMAL),
-    "OneRoundUVGausstimate": (sv.GaussianMeanUnknownSigmaOneRound(WIDE, 1, 4, 1, N), NORMAL),
-    "KnownVar": (sv.GaussianMeanKnownSigmaDelta(sv.Interval(0, 200), "1.5", 1, "0.000001", N), NORMAL),
-    "UnkVar": (sv.GaussianMeanUnknownSigmaDelta(sv.Interval(0, 200), 1, 4, 1, "0.000001", N), NORMAL),
+    "OneRoundUVGausstimate": (sv.GaussianMeanUnknownSigma(WIDE, 1, 4, 1, N, rounds=1), NORMAL),
+    "KnownVar": (sv.GaussianMeanKnownSigma(sv.Interval(0, 200), "1.5", 1, N, delta="0.000001"), NORMAL),
+    "UnkVar": (sv.GaussianMeanUnknownSigma(sv.Interval(0, 200), 1, 4, 1, N, delta="0.000001"), NORMAL),
 }
 # Protocols of others, and their parts: the digests of what devices send are those of the cases above.
 NESTED: dict[str, tuple[Protocol, Any]] = {

@@ -45,12 +45,12 @@ def protocols(n: int) -> dict[str, tuple[Protocol, float, float]]:
     """Each protocol, with a mean and a deviation that it can find."""
     return {
         "KV": (sv.GaussianMeanKnownSigma(WIDE, "1.5", "1", n), 12345.678 * 1.5, 1.5),
-        "KV, one round": (sv.GaussianMeanKnownSigmaOneRound(WIDE, "1.5", "1", n), -0.25, 1.5),
+        "KV, one round": (sv.GaussianMeanKnownSigma(WIDE, "1.5", "1", n, rounds=1), -0.25, 1.5),
         "UV": (sv.GaussianMeanUnknownSigma(WIDE, "0.1", "100", "1", n), 12345.678, 7.5),
-        "UV, one round": (sv.GaussianMeanUnknownSigmaOneRound(WIDE, "0.1", "100", "1", n), -77.7, 0.4),
-        "GaussianMeanKnownSigmaDelta": (sv.GaussianMeanKnownSigmaDelta(LINE, "1.5", "1", DELTA, n), 345.678, 1.5),
+        "UV, one round": (sv.GaussianMeanUnknownSigma(WIDE, "0.1", "100", "1", n, rounds=1), -77.7, 0.4),
+        "GaussianMeanKnownSigmaDelta": (sv.GaussianMeanKnownSigma(LINE, "1.5", "1", n, delta=DELTA), 345.678, 1.5),
         "GaussianMeanUnknownSigmaDelta": (
-            sv.GaussianMeanUnknownSigmaDelta(WIDE, "0.1", "100", "1", DELTA, n),
+            sv.GaussianMeanUnknownSigma(WIDE, "0.1", "100", "1", n, delta=DELTA),
             12345.678,
             1.5,
         ),
@@ -383,7 +383,7 @@ def test_the_interval_of_a_side_holds_wherever_the_threshold_is() -> None:
         arm.mechanism.tally(arm.mechanism.privatize(rng.normal(-50_000, 1, 60), seed=i))
         for i, arm in enumerate(protocol.start().arms)
     )
-    side = protocol.second([astray])
+    side = protocol.advance([astray]).arms[0].mechanism
     found = protocol.advance([astray, (side.tally(side.privatize(rng.normal(40_000, 1, 5_000), seed=1)),)])["mean"]
     low, high = found.quiet_ci()
     assert high[0] == 500_000 and low[0] < 40_000 and not -49_990 < found.value < 40_000 - 1
@@ -400,15 +400,17 @@ def test_wrong_parameters_get_one_sentence() -> None:
         lambda: sv.GaussianMeanKnownSigma(WIDE, 0, 1, 1000),
         lambda: sv.GaussianMeanKnownSigma(WIDE, 1, 0, 1000),
         lambda: sv.GaussianMeanKnownSigma(WIDE, 1, 1, 10),
-        lambda: sv.GaussianMeanKnownSigmaOneRound(WIDE, 1, 1, 1000, failure=1),
+        lambda: sv.GaussianMeanKnownSigma(WIDE, 1, 1, 1000, failure=1, rounds=1),
         lambda: sv.GaussianMeanUnknownSigma(WIDE, 2, 1, 1, 1000),
         lambda: sv.GaussianMeanUnknownSigma(WIDE, 1, 2, 1, 1000, method="grr"),
         lambda: sv.GaussianMeanUnknownSigma(WIDE, 1, 2, 1, 1000, reach=0),
-        lambda: sv.GaussianMeanUnknownSigmaOneRound(WIDE, -1, 1, 1, 1000),
-        lambda: sv.GaussianMeanKnownSigmaDelta(WIDE, "0.01", 1, DELTA, 1000),
-        lambda: sv.GaussianMeanKnownSigmaDelta(LINE, 1, 1, 0, 1000),
-        lambda: sv.GaussianMeanKnownSigmaDelta(LINE, 1, 1, DELTA, 1000, oracle="laplace"),
-        lambda: sv.GaussianMeanUnknownSigmaDelta(WIDE, 1, 2, 1, DELTA, 1000),
+        lambda: sv.GaussianMeanUnknownSigma(WIDE, -1, 1, 1, 1000, rounds=1),
+        lambda: sv.GaussianMeanKnownSigma(WIDE, "0.01", 1, 1000, delta=DELTA),
+        lambda: sv.GaussianMeanKnownSigma(LINE, 1, 1, 1000, delta=0),
+        lambda: sv.GaussianMeanKnownSigma(LINE, 1, 1, 1000, delta=DELTA, oracle="laplace"),
+        lambda: sv.GaussianMeanUnknownSigma(WIDE, 1, 2, 1, 1000, delta=DELTA),
+        lambda: sv.GaussianMeanKnownSigma(WIDE, 1, 1, 10_000, rounds=3),
+        lambda: sv.GaussianMeanKnownSigma(LINE, 1, 1, 10_000, rounds=1, delta=DELTA),
     ):
         with pytest.raises(sv.ParameterError):
             make()

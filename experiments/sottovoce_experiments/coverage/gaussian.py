@@ -22,9 +22,8 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Estimates, Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.gaussian.law import informed, law
-from sottovoce.protocols.gaussian.delta import GaussianMeanKnownSigmaDelta, GaussianMeanUnknownSigmaDelta
-from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound
-from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound
+from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma
+from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma
 from sottovoce.protocols.play import play
 from sottovoce.tally.tally import Tally
 from sottovoce_experiments.coverage.declared.rounds import GAUSSIAN_DELTA, GAUSSIAN_EPSILON, LONG, SHORT
@@ -101,18 +100,12 @@ def measured(protocol: Protocol, mean: float, deviation: float, participants: in
 
 def protocol_of(name: str, participants: int) -> Protocol:
     """The protocol of a line: a known deviation is 1.5, an unknown one lies from 0.1 to 100."""
-    epsilon, delta = GAUSSIAN_EPSILON, GAUSSIAN_DELTA
-    if name == "GaussianMeanKnownSigma":
-        return GaussianMeanKnownSigma(WIDE, "1.5", epsilon, participants)
-    if name == "GaussianMeanKnownSigmaOneRound":
-        return GaussianMeanKnownSigmaOneRound(WIDE, "1.5", epsilon, participants)
-    if name == "GaussianMeanUnknownSigma":
-        return GaussianMeanUnknownSigma(WIDE, "0.1", "100", epsilon, participants)
-    if name == "GaussianMeanUnknownSigmaOneRound":
-        return GaussianMeanUnknownSigmaOneRound(WIDE, "0.1", "100", epsilon, participants)
-    if name == "GaussianMeanKnownSigmaDelta":
-        return GaussianMeanKnownSigmaDelta(NARROW, "1.5", epsilon, delta, participants)
-    return GaussianMeanUnknownSigmaDelta(WIDE, "0.1", "100", epsilon, delta, participants)
+    epsilon, delta = GAUSSIAN_EPSILON, GAUSSIAN_DELTA if name.endswith("Delta") else None
+    rounds = 1 if name.endswith("OneRound") else 2
+    if name.startswith("GaussianMeanKnownSigma"):
+        domain = WIDE if delta is None else NARROW
+        return GaussianMeanKnownSigma(domain, "1.5", epsilon, participants, rounds=rounds, delta=delta)
+    return GaussianMeanUnknownSigma(WIDE, "0.1", "100", epsilon, participants, rounds=rounds, delta=delta)
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:

@@ -18,8 +18,8 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Protocol
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.request import PoorIntervalWarning
-from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma, GaussianMeanKnownSigmaOneRound
-from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound
+from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma
+from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma
 from sottovoce.protocols.simulate import simulate
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
@@ -215,9 +215,7 @@ def shape_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]
 
 
 def _protocol(name: str, n: int, epsilon: float) -> Protocol:
-    wide = Interval(-1_000_000, 1_000_000)
-    for unknown in (GaussianMeanUnknownSigma, GaussianMeanUnknownSigmaOneRound):
-        if name == unknown.__name__:
-            return unknown(wide, "0.1", "100", epsilon, n)
-    known = GaussianMeanKnownSigma if name == "GaussianMeanKnownSigma" else GaussianMeanKnownSigmaOneRound
-    return known(wide, "1.5", epsilon, n)
+    wide, rounds = Interval(-1_000_000, 1_000_000), 1 if name.endswith("OneRound") else 2
+    if name.startswith("GaussianMeanUnknownSigma"):
+        return GaussianMeanUnknownSigma(wide, "0.1", "100", epsilon, n, rounds=rounds)
+    return GaussianMeanKnownSigma(wide, "1.5", epsilon, n, rounds=rounds)

@@ -60,18 +60,18 @@ def test_evenly_spread_times_tell_no_direction() -> None:
 
 
 def test_answers_that_are_not_normal_are_refuted() -> None:
-    protocol = sv.GaussianMeanKnownSigmaOneRound(sv.Interval(-1000, 1000), sigma=1, epsilon=1, participants=20_000)
+    protocol = sv.GaussianMeanKnownSigma(sv.Interval(-1000, 1000), sigma=1, epsilon=1, participants=20_000, rounds=1)
     rng = np.random.default_rng(4)
     skewed = sv.simulate(protocol, 19 + rng.exponential(size=20_000), seed=1)["mean"]
     assert "not normally distributed" in (skewed.doubt() or "") and "not normally distributed" in skewed.explain()
-    many = sv.GaussianMeanKnownSigmaOneRound(sv.Interval(-1000, 1000), sigma=1, epsilon=1, participants=500_000)
+    many = sv.GaussianMeanKnownSigma(sv.Interval(-1000, 1000), sigma=1, epsilon=1, participants=500_000, rounds=1)
     assert "look normally distributed" in (drawn(many, 20, 1, 500_000, rng)["mean"].doubt() or "")
 
 
 def test_a_skew_that_is_not_noticed_moves_the_mean_by_no_more_than_stated() -> None:
     """A gamma law of skewness 0.12: nearly every interval misses its mean, and every doubt says how far at most."""
     n, rng, held = 400_000, np.random.default_rng(4), 0
-    protocol = sv.GaussianMeanKnownSigmaOneRound(sv.Interval(-1000, 1000), sigma=1, epsilon=1, participants=n)
+    protocol = sv.GaussianMeanKnownSigma(sv.Interval(-1000, 1000), sigma=1, epsilon=1, participants=n, rounds=1)
     arms, points = protocol.start().arms, stats.gamma(300).ppf((np.arange(500) + 0.5) / 500)
     answers, people = 20 + (points - points.mean()) / points.std(), sum(arm.weight for arm in arms)
     laws = [law(arm.mechanism, answers, 0.03).mean(axis=0) for arm in arms]
@@ -103,7 +103,9 @@ def test_gaussian_means_have_a_doubt_where_common_laws_may_go_unnoticed() -> Non
 @pytest.mark.parametrize(("name", "n"), [("ages", 20_000), ("two groups", 5_000), ("incomes (log-normal)", 2_000)])
 def test_the_power_of_the_shape_test_is_how_often_a_common_law_is_refuted(name: str, n: int) -> None:
     """100 drawn tallies: a share that differs from its probability by 0.25 has a probability below 1e-6."""
-    arms = sv.GaussianMeanKnownSigmaOneRound(sv.Interval(-1000, 1000), sigma=1, epsilon=1, participants=n).start().arms
+    arms = (
+        sv.GaussianMeanKnownSigma(sv.Interval(-1000, 1000), sigma=1, epsilon=1, participants=n, rounds=1).start().arms
+    )
     people = sum(arm.weight for arm in arms)
     laws = [law(arm.mechanism, 20 + common_laws()[name], 0.05).mean(axis=0) for arm in arms]
     rng, powers, refuted = np.random.default_rng(5), [], 0

@@ -296,7 +296,8 @@ def _gaussian_text(rows: Sequence[Row]) -> str:
         " to 97 %; the standard error of a"
         f" coverage near 95 % is {standard_error(runs):.2f} % at {runs:,} runs, by which single rows miss it. Errors"
         " and half widths are in deviations; efficiency is the square of the error that one bit of everybody would"
-        " have, asked at the mean itself, over that of the estimate."
+        " have, asked at the mean itself, over that of the estimate. Names that end in OneRound have `rounds=1`, those"
+        " that end in Delta a `delta`."
     )
 
 

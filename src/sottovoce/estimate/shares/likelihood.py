@@ -241,19 +241,12 @@ def _supported(inner: Channel, payload: NDArray[Any], codes: NDArray[Any]) -> ND
 
 @_supported.register
 def _(inner: Block, payload: NDArray[Any], codes: NDArray[Any]) -> NDArray[Any]:
-    return _in_set(inner.sets, payload.astype(np.int64), codes.astype(np.int64))
-
-
-@singledispatch
-def _in_set(sets: Any, outputs: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[Any]:
-    """Whether each output lies in the set of a code of its own."""
-    pairs, places = np.unique(codes * sets.outputs + outputs, return_inverse=True)
-    return np.array([sets.member(*divmod(pair, sets.outputs)) for pair in pairs.tolist()], np.uint8)[places.ravel()]
-
-
-@_in_set.register
-def _(sets: ArcSets, outputs: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[Any]:
-    return np.asarray((outputs - codes) % sets.outputs < sets.size)
+    outputs, sets = payload.astype(np.int64), inner.sets
+    if isinstance(sets, ArcSets):
+        return np.asarray((outputs - codes) % sets.outputs < sets.size)
+    pairs, places = np.unique(codes * np.int64(sets.outputs) + outputs, return_inverse=True)
+    inside = np.array([sets.member(*divmod(pair, sets.outputs)) for pair in pairs.tolist()])
+    return np.asarray(inside[places.ravel()])
 
 
 def _collapsed(packed: Bytes, counts: Floats | None) -> tuple[Bytes, Floats]:

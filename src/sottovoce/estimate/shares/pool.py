@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
-
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.field import polynomial
-from sottovoce.core.channel import NumberedMap, PermutationMap, PoolMap
+from sottovoce.core.channel import PermutationMap, PoolMap
 from sottovoce.core.channel.compose.public import numbered_functions
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.shares.design import RowCounts, rows_of
@@ -102,33 +100,17 @@ def _by_value(rows: RowCounts) -> Ints:
 
 def function_supports(mechanism: Mechanism, cells: Ints, codes: Ints | None = None) -> Ints:
     """How many reports support each code, or each of some codes, from the counts of each public function."""
-    chosen, _ = numbered_functions(mechanism.channel)
-    return _supports(chosen, mechanism, cells, codes)
-
-
-@singledispatch
-def _supports(chosen: NumberedMap, mechanism: Mechanism, cells: Ints, codes: Ints | None) -> Ints:
+    chosen, inner = numbered_functions(mechanism.channel)
+    if codes is None and isinstance(chosen, PoolMap):  # there may be as many functions as codes: a million of each
+        *_, exclusive = position_law(inner)
+        return pool_supports(chosen, cells if exclusive else _by_value(rows_of(mechanism, cells)))
     wanted = np.arange(chosen.inputs) if codes is None else codes
+    if isinstance(chosen, PermutationMap):
+        out, stride = np.empty(len(wanted), np.int64), len(cells) // chosen.seeds
+        _permuted(cells, wanted, chosen.prime, chosen.g, stride - chosen.g, stride, out)
+        return out
     rows = rows_of(mechanism, cells)
     counts = rows.gathered(rows.counts, wanted)
     if rows.signed:  # reports that agree with a sign -1 are those whose bit is clear
         counts += rows.cleared(wanted)
     return np.rint(counts).astype(np.int64)
-
-
-@_supports.register
-def _(chosen: PoolMap, mechanism: Mechanism, cells: Ints, codes: Ints | None) -> Ints:
-    """There may be as many functions as codes: a million of each."""
-    if codes is not None:
-        by_code: Ints = _supports.dispatch(object)(chosen, mechanism, cells, codes)
-        return by_code
-    *_, exclusive = position_law(numbered_functions(mechanism.channel)[1])
-    return pool_supports(chosen, cells if exclusive else _by_value(rows_of(mechanism, cells)))
-
-
-@_supports.register
-def _(chosen: PermutationMap, mechanism: Mechanism, cells: Ints, codes: Ints | None) -> Ints:
-    wanted = np.arange(chosen.inputs) if codes is None else codes
-    out, stride = np.empty(len(wanted), np.int64), len(cells) // chosen.seeds
-    _permuted(cells, wanted, chosen.prime, chosen.g, stride - chosen.g, stride, out)
-    return out

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +31,10 @@ from sottovoce.estimate.shares.read import ReadSharesEvidence
 from sottovoce.estimate.shares.walsh import hadamard_counts
 
 Floats = NDArray[np.float64]
+COUNTS: dict[type, Callable[[Any, Ints], Ints]] = {  # of the outputs in the set of each code
+    HadamardSets: lambda sets, cells: hadamard_counts(sets, cells)[0],
+    ProjectiveSets: hyperplane_counts,
+}
 
 
 class BitsEvidence(ReadSharesEvidence):
@@ -139,11 +143,11 @@ def most_missed(method: str, n: int, own: float, other: float, level: float) -> 
 def from_cells(counted: Counted) -> SupportsEvidence:
     """The evidence of a tally of supports or outputs, or of one by public function: that about some codes as well."""
     mechanism = counted.mechanism
+    counts, sets = counted.cells, getattr(mechanism.channel, "sets", None)
     if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
         counts = function_supports(mechanism, counted.cells, counted.codes)
-    else:
-        by_output = isinstance(mechanism.statistic, CountOutputs)
-        counts = _set_counts(getattr(mechanism.channel, "sets", None) if by_output else None, counted.cells)
+    elif isinstance(mechanism.statistic, CountOutputs) and sets is not None:
+        counts = COUNTS[type(sets)](sets, counted.cells)
     return SupportsEvidence(counts, counted.n, *two_rates(mechanism.channel), counted)
 
 
@@ -157,27 +161,6 @@ def two_rates(channel: Channel) -> tuple[Any, Any]:
     codes = channel.codes() if need(channel, Supporting).rates_vary else (0,)
     own, other = np.array([[float(rate) for rate in rates_of(channel, code) or ()] for code in codes]).T
     return (own, other) if len(own) > 1 else (float(own[0]), float(other[0]))
-
-
-@singledispatch
-def _set_counts(sets: object, cells: Ints) -> Ints:
-    """How many reports of a tally of outputs support each code: those in its set."""
-    raise TypeError(f"Outputs are not counted by sets of kind {type(sets).__name__}.")
-
-
-@_set_counts.register(type(None))
-def _(sets: None, cells: Ints) -> Ints:
-    return cells  # each code is its own output
-
-
-@_set_counts.register
-def _(sets: HadamardSets, cells: Ints) -> Ints:
-    return hadamard_counts(sets, cells)[0]
-
-
-@_set_counts.register
-def _(sets: ProjectiveSets, cells: Ints) -> Ints:
-    return hyperplane_counts(sets, cells)
 
 
 def clopper_pearson(counts: Any, n: Any, level: float) -> tuple[Floats, Floats]:

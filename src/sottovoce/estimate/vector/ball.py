@@ -65,10 +65,8 @@ class BallEvidence(VectorEvidence):
         reports must have come from either side of the cap."""
         return np.full(len(self.means), min(self.n, self.rare) < POOR_BELOW)
 
-    def warning(self) -> str | None:
-        if not self.normal_is_poor()[0]:
-            return None
-        return f"The normal interval is poor for these {self.n} reports: they are too few to know their own variance."
+    def _doubt(self, poor: int) -> str:
+        return f"these {self.n} reports: they are too few to know their own variance."
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> BallEvidence:
@@ -104,17 +102,6 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     squares = (code / length) ** 2 if length else np.array(capped.zero_squares())
     each = reading.across + (reading.along - reading.across) * squares - code**2
     return np.asarray(each * radius**2 / n)
-
-
-def total_variance(mechanism: Mechanism) -> float:
-    """The mean square error of one report of a vector on the surface, summed over the coordinates.
-
-    It is that of the worst vector less at most the square of the radius: inside the ball the mean square length of a
-    report is the same, and the square of a shorter answer is subtracted from it.
-    """
-    reading, radius = need(mechanism.channel, Capped).reading(), _radius(mechanism)
-    dimensions = dimensions_of(mechanism.channel) or 0
-    return float((reading.along + (dimensions - 1) * reading.across - 1) * radius**2)
 
 
 def _radius(mechanism: Mechanism) -> float:

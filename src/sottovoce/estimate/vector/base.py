@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -25,8 +26,16 @@ class VectorEvidence(Evidence):
 
     def covariance(self, target: str) -> NDArray[np.float64]:
         if len(self.values()) == 1:
-            return self.variances(target).reshape(1, 1)
+            return super().covariance(target)
         raise NoCovarianceError("A tally of vectors counts each coordinate by itself, so their covariance is unknown.")
+
+    @abstractmethod
+    def _doubt(self, poor: int) -> str:
+        """For what and why the normal interval is poor."""
+
+    def warning(self) -> str | None:
+        poor = int(self.normal_is_poor().sum())
+        return f"The normal interval is poor for {self._doubt(poor)}" if poor else None
 
     def sentence(self, found: Estimate, level: float) -> str:
         return (

@@ -96,13 +96,10 @@ class CoordinatesEvidence(VectorEvidence):
             steady = self.counts * self.spreads**2 / self.fourths >= POOR_BELOW
         return ~steady | (self.spreads < self.least * (self.highs - self.lows) ** 2 / 2)
 
-    def warning(self) -> str | None:
-        poor = int(self.normal_is_poor().sum())
-        if not poor:
-            return None
+    def _doubt(self, poor: int) -> str:
         return (
-            f"The normal interval is poor for {poor} of {len(self.means)} coordinates: they have too few reports to"
-            " know their own variance. The Hoeffding interval holds."
+            f"{poor} of {len(self.means)} coordinates: they have too few reports to know their own variance. The"
+            " Hoeffding interval holds."
         )
 
 

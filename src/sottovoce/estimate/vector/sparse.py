@@ -14,12 +14,11 @@ from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer, reject
+from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
-from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.walsh import hadamard_counts
 from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
@@ -83,14 +82,8 @@ class SparseEvidence(VectorEvidence):
         """Few reports have a sign at a place, or nearly all have the same."""
         return np.asarray((self.hits < POOR_BELOW) | (self.spreads * self.n < POOR_BELOW * self.scale**2 / 4))
 
-    def warning(self) -> str | None:
-        poor = int(self.normal_is_poor().sum())
-        if not poor:
-            return None
-        return (
-            f"The normal interval is poor for {poor} of {len(self.plus)} places: too few reports support them. The"
-            " Bernstein interval holds."
-        )
+    def _doubt(self, poor: int) -> str:
+        return f"{poor} of {len(self.plus)} places: too few reports support them. The Bernstein interval holds."
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SparseEvidence:
@@ -120,8 +113,6 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     A vector: all participants hold it. A list of vectors: for the population they are equally likely; for the sample
     each is held by the same number of the n participants.
     """
-    check_target(target)
-    check_integer("n", "variance", n, 1, 1 << 53)
     domain = _vectors(mechanism)
     crowd = _crowd(domain, truth)
     known = score(mechanism.channel)
