@@ -13,6 +13,7 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums, kept_inside
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, Flags, Floats, most_excess
+from sottovoce.estimate.request import Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence

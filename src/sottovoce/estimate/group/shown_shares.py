@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import betainc
 
 from sottovoce.estimate.evidence import Floats, Ints
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.intervals.binomials import lower_tail
 from sottovoce.estimate.shares.supports import SupportsEvidence
 

@@ -12,6 +12,7 @@ from sottovoce.core.round import History
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.supports import clopper_pearson
 from sottovoce.protocols.ranges.bits import ThresholdBits
 from sottovoce.protocols.ranges.search import FIRST, LATER, RangeSearchRounds, bits_of
