@@ -468,8 +468,8 @@ def manifests() -> Iterator[dict[str, Any]]:
     ]
     plan = study(questions=asked)
     arms = (
-        sv.Arm("hours", sv.mechanism("group-bernoulli", plan.question("hours").whole.domain, epsilon=1), 1),
-        sv.Arm("smoker", sv.mechanism("grr", plan.question("smoker").whole.domain, epsilon=1), 3),
+        sv.Arm("hours", sv.mechanism("group-bernoulli", plan.question("hours").full_question.domain, epsilon=1), 1),
+        sv.Arm("smoker", sv.mechanism("grr", plan.question("smoker").full_question.domain, epsilon=1), 3),
         sv.Arm("cups:first", sv.mechanism("olh", sv.Integers(0, 5), epsilon=1), 2),
     )
     first = Manifest(plan.facts, plan.questions, sv.Round(arms))

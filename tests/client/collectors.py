@@ -41,7 +41,7 @@ def sleep(*, epsilon: Any = 1, chosen: bool = False, collection: Collection | No
         sv.Round(
             (
                 sv.Arm("hours", sv.mechanism("bernoulli", HOURS.domain, epsilon=epsilon), 1),
-                sv.Arm("smoker", sv.mechanism("grr", smoker.whole.domain, epsilon=epsilon), 3),
+                sv.Arm("smoker", sv.mechanism("grr", smoker.full_question.domain, epsilon=epsilon), 3),
             ),
             chosen=chosen,
         ),

@@ -236,7 +236,7 @@ def test_the_command_queues_sends_and_withdraws(tmp_path: Path, capsys: pytest.C
 
 def test_the_command_reads_pairs_and_reasons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     means = sv.Asked("bmi", sv.GroupMean(sv.Categories(["f", "m"]), sv.Interval(10, 60)), missing=("refused",))
-    mechanism = next(sv.mechanism(name, means.whole.domain, epsilon=1) for name in sv.names(sv.GroupMean))
+    mechanism = next(sv.mechanism(name, means.full_question.domain, epsilon=1) for name in sv.names(sv.GroupMean))
     one = Manifest(MANIFEST.facts, (means,), sv.Round((sv.Arm("bmi", mechanism),)))
     file = tmp_path / "manifest.json"
     file.write_bytes(one.content)

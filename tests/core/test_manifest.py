@@ -33,7 +33,7 @@ def manifest():
     round_ = sv.Round(
         (
             sv.Arm("hours", sv.mechanism("bernoulli", HOURS.domain, epsilon=1), 1),
-            sv.Arm("smoker", sv.mechanism("grr", study.question("smoker").whole.domain, epsilon=1), 3),
+            sv.Arm("smoker", sv.mechanism("grr", study.question("smoker").full_question.domain, epsilon=1), 3),
         )
     )
     return Manifest(study.facts, study.questions, round_)

@@ -29,7 +29,7 @@ def labels(chart: str) -> list[str]:
 def test_the_largest_rows_are_shown_and_the_rest_is_counted():
     """Everyone uses the last five of sixty features, and some do not know."""
     asked = Asked("feature", sv.Frequency(sv.Categories(FEATURES)), missing=("don't know",))
-    mechanism = sv.mechanism("subset", asked.whole.domain, epsilon=5)
+    mechanism = sv.mechanism("subset", asked.full_question.domain, epsilon=5)
     found = result(asked, mechanism, [*FEATURES[-5:], "don't know"] * 1000)
     chart = found.question.chart(found.estimates, 0.95)
     shown = labels(chart)

@@ -164,13 +164,13 @@ def test_answers_become_what_the_domain_takes():
     assert SMOKER.answer("yes") == "yes"
     ranked = sv.Asked("rank", sv.Frequency(sv.Integers(1, 5)), missing=("none",))
     assert ranked.answer(3.0) == "3"
-    assert ranked.whole.domain == sv.Categories(["1", "2", "3", "4", "5", "none"])
+    assert ranked.full_question.domain == sv.Categories(["1", "2", "3", "4", "5", "none"])
     weight = sv.Asked("w", sv.GroupMean(sv.Categories(["f", "m"]), sv.Interval(30, 250)), missing=("no",))
     assert weight.answer(("f", 60)) == ("f", 60)
     assert weight.answer("no") == ("no", 30)
     for asked, wrong in ((HOURS, 15), (HOURS, "refused"), (SMOKER, "maybe"), (ranked, 6), (ranked, None)):
         with pytest.raises(sv.DomainError):
-            asked.whole.domain.encode(asked.answer(wrong))
+            asked.full_question.domain.encode(asked.answer(wrong))
 
 
 def test_a_simulation_writes_the_export_of_the_real_study(plan, people, tmp_path):

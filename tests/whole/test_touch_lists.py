@@ -18,6 +18,7 @@ from sottovoce.core.registry import BUILDERS
 from sottovoce.core.statistic import STATISTICS, Statistic
 from sottovoce.estimate import decoder as decoders
 from sottovoce.study.planners.base import Planner
+from sottovoce.study.questions import file_kinds
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "sottovoce"
@@ -105,6 +106,12 @@ def test_a_question_has_its_rooms(kind: str) -> None:
 def test_each_planner_is_that_of_a_question() -> None:
     files = {path.stem for path in (SOURCE / "study" / "planners").glob("*.py")} - {"__init__", "base"}
     assert files == {question_class(kind).room for kind in QUESTIONS}
+
+
+def test_each_module_of_questions_in_studies_is_that_of_a_kind() -> None:
+    shared = {"__init__", "base", "interval_shares", "result_lines"}
+    files = {path.stem for path in (SOURCE / "study" / "questions").glob("*.py")} - shared
+    assert files == {kind.replace("-", "_") for kind in file_kinds()}
 
 
 # --- the page --------------------------------------------------------------------------------------------------------

@@ -56,10 +56,10 @@ class Asked:
         if self.attribute and not NAME.fullmatch(self.attribute):
             raise ParameterError("The attribute of a question must be the name of another question.")
         object.__setattr__(self, "labels", _labels(self.labels, self.answers))
-        self.whole  # noqa: B018  (refuses reasons that the question cannot have)
+        self.full_question  # noqa: B018  (refuses reasons that the question cannot have)
 
     @property
-    def whole(self) -> Question:
+    def full_question(self) -> Question:
         """The question with the reasons for giving no answer among the answers."""
         if not self.missing:
             return self.question
@@ -68,7 +68,7 @@ class Asked:
         return self.question.with_reasons(self.missing)
 
     def answer(self, value: object) -> Any:
-        """What the domain of the whole question takes for an answer or a reason."""
+        """What the domain of the full question takes for an answer or a reason."""
         if not self.missing:
             return value
         return self.question.answer(value, value if isinstance(value, str) and value in self.missing else None)

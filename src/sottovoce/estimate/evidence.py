@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 POOR_BELOW = 30  # expected supporting (or missing) reports under which the normal interval is poor
 MOST_EXCESS = 4 / 3  # an interval that may miss more times as often as promised is called poor ...
 MOST_MISSED = 0.01  # ... or one that may miss by more than this probability more often

@@ -249,7 +249,7 @@ class _Planner:
         if isinstance(some.best.procedure, Mechanism) and not asked.question.read_from_curve:
             return math.ceil(PILOT * (self._width(asked, some) / float(half_width)) ** 2)
         return plan(
-            asked.whole,
+            asked.full_question,
             epsilon=epsilon,
             half_width=half_width,
             level=self.level,
@@ -308,7 +308,7 @@ class _Planner:
     def _plan(self, asked: Asked, epsilon: Decimal, n: int, methods: Sequence[str] | None = None) -> Plan:
         self.tell(f"planning {asked.name} at epsilon {decimal_text(epsilon)}")
         return plan(
-            asked.whole,
+            asked.full_question,
             epsilon=epsilon,
             participants=n,
             level=self.level,

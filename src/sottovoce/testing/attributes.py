@@ -37,11 +37,10 @@ def _domain(part: Channel) -> Domain:
 
 def _truth(mechanism: Mechanism, code: Any) -> dict[str, Any]:
     """What everyone holds: all shares of one value, or a number."""
-    question = mechanism.question
-    fields = question.fields_of if isinstance(question, Attributes) else ()
+    question: Any = mechanism.question  # `Attributes`
     return {
         name: float(own) if part.size is None else np.eye(part.size)[own]
-        for (name, part), own in zip(fields, code, strict=True)
+        for (name, part), own in zip(question.fields_of, code, strict=True)
     }
 
 

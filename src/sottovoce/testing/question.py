@@ -127,7 +127,7 @@ class _Contract:
                 self._require(problem.parameter == "missing", "the refusal of reasons", "it names `missing`", file)
                 return
         asked = self._try("reasons for giving no answer", what, lambda: self._asked((REASON,)), file)
-        encode = asked.whole.domain.encode
+        encode = asked.full_question.domain.encode
         self._try("reasons for giving no answer", what, lambda: encode(asked.answer(REASON)), file)
 
     def _population(self, own: StudyQuestion) -> ExpectedAnswers:

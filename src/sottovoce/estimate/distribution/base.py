@@ -33,6 +33,7 @@ from sottovoce.estimate.evidence import (
     Contributions,
     Counted,
     Evidence,
+    Flags,
     Floats,
     Functional,
     Offer,
@@ -236,7 +237,7 @@ class DistributionEvidence(Evidence):
         bounds = self.normal(level, target)
         return self.checked.guarded(bounds, level, target) if method == GUARDED and self.is_small else bounds
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         poor = ~(self.checked.excess(0.95) <= most_excess(0.95))
         return poor if self.is_small else np.full(len(self.buckets), bool(poor.any()))
 

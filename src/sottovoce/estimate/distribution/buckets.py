@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.domain import Bins, Domain
 from sottovoce.core.errors import ParameterError
-
-Floats = NDArray[np.float64]
+from sottovoce.estimate.evidence import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)

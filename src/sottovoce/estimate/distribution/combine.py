@@ -9,7 +9,6 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
@@ -17,7 +16,7 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import ShareSums
-from sottovoce.estimate.evidence import Functional, Offer
+from sottovoce.estimate.evidence import Floats, Functional, Offer
 from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.shares.mixture import Mixture, Product
@@ -25,7 +24,6 @@ from sottovoce.estimate.shares.mixture import Mixture, Product
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.outputs import OutputsEvidence
 
-Floats = NDArray[np.float64]
 MOST_BUCKETS = 1 << 11  # whose weights are matrices
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.shapes import histogram_of
@@ -28,13 +27,11 @@ from sottovoce.estimate.distribution.readings.projected import is_projection
 from sottovoce.estimate.distribution.readings.transition import LevelsTransition, transition_of
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
-from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints
 from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 READS = (CountOutputs, Sums)
 FEWEST = 8  # buckets, however few reports there are
 
@@ -70,10 +67,8 @@ def answer(found: Evidence, question: Question) -> Evidence | None:
     """A distribution from evidence about the shares of its values, and what is asked of it."""
     if not isinstance(found, SharesEvidence):
         return None
-    whole = of_shares(found, Distribution(question.domain))
-    if whole is None or isinstance(question, Distribution):
-        return whole
-    return whole.answer(question)
+    distribution = of_shares(found, Distribution(question.domain))
+    return None if distribution is None else distribution.answer(question)
 
 
 def buckets_of(mechanism: Mechanism, n: int) -> Buckets:
@@ -85,7 +80,7 @@ def buckets_of(mechanism: Mechanism, n: int) -> Buckets:
     grid, asked = rounding_of(mechanism.channel), mechanism.question
     if grid is None:
         return coded_buckets(mechanism.domain)
-    wanted = asked.buckets if isinstance(asked, Distribution) else None
+    wanted = getattr(asked, "buckets", None)
     # In as many buckets as steps, a share that changes with each bucket would hardly show.
     most = grid.steps // 2 if grid.steps % 2 == 0 else grid.steps
     return even_buckets(asked.domain, wanted or near_root(n, most))

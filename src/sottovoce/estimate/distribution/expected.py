@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
@@ -31,10 +30,9 @@ from sottovoce.estimate.distribution.evidence import (
 )
 from sottovoce.estimate.distribution.quantiles.invert import intervals
 from sottovoce.estimate.distribution.readings.transition import transition_of
-from sottovoce.estimate.evidence import deviate
+from sottovoce.estimate.evidence import Floats, deviate
 from sottovoce.estimate.prior import Prior
 
-Floats = NDArray[np.float64]
 DRAWS = 500  # curves: the mean width of an interval is then known to about one percent
 QUANTILE_DRAWS = 50  # of them, for quantiles, whose intervals take longer: known to about three percent
 SEED = 1

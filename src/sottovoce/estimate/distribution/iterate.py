@@ -18,14 +18,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.decoder import Fit
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.shares.maximise import certificate, em_step, ended
 from sottovoce.estimate.shares.mixture import Mixture, Slope
 
-Floats = NDArray[np.float64]
 _LONGER = 4.0  # a step that helped may be so many times as long next time
 _SHORT = 1.05  # a shorter step is no extrapolation
 

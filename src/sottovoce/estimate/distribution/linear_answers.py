@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums, kept_inside
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, Floats, most_excess
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, Flags, Floats, most_excess
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -58,7 +57,7 @@ class AnswerEvidence(Evidence):
     def inside(self, level: float, method: str, target: str) -> Bounds:
         return kept_inside(self.interval(level, method, target), self.limits)
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.full(len(self.labels), self.warning() is not None)
 
     def warning(self) -> str | None:

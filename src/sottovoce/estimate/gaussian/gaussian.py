@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sottovoce.core.channel.shapes import support_rates
@@ -18,13 +17,11 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
-from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, deviate
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.gaussian.shape import Shape, shape_of
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
-
-Floats = NDArray[np.float64]
 
 _FARTHEST = 4.0  # normal half-widths, within which the end of a likelihood interval is searched
 _STEPS = 33
@@ -112,7 +109,7 @@ class GaussianSideEvidence(GaussianEvidence):
         low, high = self.share.interval(level, method, target)
         return Bounds(self._mean(low), self._mean(high))
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         far = np.abs(self.values() - self.threshold) > 2 * self.deviation
         return np.asarray(far | (self.n < POOR_BELOW))
 
@@ -195,7 +192,7 @@ class GaussianFitEvidence(GaussianEvidence):
     def axes(self) -> Axes:  # type: ignore[override]
         return Axes.of("value", (self.about,))
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         both = self.model.variance(self.mean, self.deviation)
         return np.array([not math.sqrt(both[0, 0]) < self.deviation])
 

@@ -13,7 +13,6 @@ from functools import lru_cache, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sottovoce.core.arithmetic.rational import UNIT
@@ -22,10 +21,8 @@ from sottovoce.core.domain import Above, Clamp, Digit, Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.evidence import Floats, Ints
 from sottovoce.tally.laws import law_row
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _FAR = 3.0  # deviations in one period of digits, from which on a few periods are summed up one by one
 _PERIODS = np.arange(-3, 4)

@@ -16,15 +16,14 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.gaussian.law import Likelihood, law
 
-Floats = NDArray[np.float64]
 ALARM = 0.01  # of tests of normal answers that refute them
 # Place and spread of the normal laws that are mixed in, in standard deviations.
 DIRECTIONS = ((-1.5, 0.7), (1.5, 0.7), (0.0, 0.3), (0.0, 2.5), (-3.0, 1.0), (3.0, 1.0), (-8.0, 3.0), (8.0, 3.0))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr
 
 from sottovoce.core import late
@@ -17,7 +16,7 @@ from sottovoce.core.language.plural import plural
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.estimate import EstimateSource
-from sottovoce.estimate.evidence import Bounds, deviate
+from sottovoce.estimate.evidence import Bounds, Flags, Floats, Ints, deviate
 from sottovoce.estimate.group.equal_means import PairTests, equality_statistic
 from sottovoce.estimate.group.law import Blocks, Totals
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE, Ratios
@@ -27,8 +26,6 @@ from sottovoce.estimate.show.tables import intervals_sentence, latex, markdown, 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 CORRECTIONS = ("holm", "bonferroni")
 MAX_PAIRS = 1 << 13
 MAX_TESTED = 1 << 9  # groups in a test of equality
@@ -43,7 +40,7 @@ class Compared(Protocol):
     @property
     def totals(self) -> Totals: ...
     @property
-    def estimable(self) -> NDArray[np.bool_]: ...
+    def estimable(self) -> Flags: ...
     @property
     def seen(self) -> Ints: ...
     def values(self) -> Floats: ...

@@ -13,15 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # loads its parts at their first use
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from sottovoce.estimate.evidence import Bounds
+from sottovoce.estimate.evidence import Bounds, Floats, Ints
 from sottovoce.estimate.group.law import Blocks
 from sottovoce.estimate.group.ratio import Ratios
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 FIRST, AGAIN, ROUNDS = 33, 17, 5  # means that are tried: all over their reach, then ever closer to the best
 TRIED = 8  # differences to either side of zero at which a test is inverted
 AT_ONCE = 1 << 10  # pairs, to bound the memory

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -17,7 +16,7 @@ from sottovoce.core.question import Frequency, Question
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Offer
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, Ints, Offer
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.contrasts import (
     Difference,
@@ -42,8 +41,6 @@ from sottovoce.tally.tally import Tally
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 READS = (CountKeyed,)
 
 
@@ -143,7 +140,7 @@ class GroupMeansEvidence(GroupEvidence):
         return np.asarray(self.combined(self.centre - self.values(), target) / np.outer(whole, whole))
 
     @property
-    def estimable(self) -> NDArray[np.bool_]:
+    def estimable(self) -> Flags:
         """Which groups are large enough for their mean to be shown."""
         return self._shown.flags
 
@@ -154,11 +151,11 @@ class GroupMeansEvidence(GroupEvidence):
         least, most = self.limits
         return Bounds(np.where(shown, low + self.centre, least), np.where(shown, high + self.centre, most))
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return self._poor
 
     @cached_property
-    def _poor(self) -> NDArray[np.bool_]:
+    def _poor(self) -> Flags:
         """Whether reports are too few to estimate their own variance."""
         values = self.values()
         shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)

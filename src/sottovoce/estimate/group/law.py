@@ -20,17 +20,15 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Keyed, Subset
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import Supporting, facet
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.evidence import Floats, Ints
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 POWERS = 4  # of what is read, whose neutral means are kept
 
 

@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
-from sottovoce.estimate.evidence import deviate
+from sottovoce.estimate.evidence import Ints, deviate
 from sottovoce.estimate.group.contrasts import check_difference, mean_covariances, power_at
 from sottovoce.estimate.group.truth import Crowd, keyed_channel
 from sottovoce.estimate.request import check_level
-
-Ints = NDArray[np.int64]
 
 
 def power_of_difference(

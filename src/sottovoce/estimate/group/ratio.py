@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.estimate.evidence import Bounds, deviate
+from sottovoce.estimate.evidence import Bounds, Flags, Floats, deviate
 from sottovoce.estimate.group.shown import margin_of, score_given_shown
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 LEVEL = 0.95  # at which the lower estimate must differ from zero for a ratio to be shown
 NOT_ESTIMABLE = "is not estimable"
 SHORT = 0.7  # of the range: the longest interval of a ratio that is shown

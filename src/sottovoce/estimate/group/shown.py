@@ -11,10 +11,10 @@ reject about as often as they should, for every true size.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, ndtri_exp
 
-Floats = NDArray[np.float64]
+from sottovoce.estimate.evidence import Floats
+
 BEYOND = 6.0  # errors above the threshold from which on the selection has no effect
 POWER = 1.0  # of the weight of true sizes
 _RAREST = 4.5  # errors of the threshold above the smallest true size that counts

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betainc
 
+from sottovoce.estimate.evidence import Floats, Ints
 from sottovoce.estimate.shares.intervals.binomials import lower_tail
 from sottovoce.estimate.shares.supports import SupportsEvidence
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _STEPS = 50  # of a bisection
 
 

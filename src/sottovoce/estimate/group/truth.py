@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Keyed
@@ -20,14 +19,13 @@ from sottovoce.core.domain.base import Numbers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.estimate.evidence import POOR_BELOW
+from sottovoce.estimate.evidence import POOR_BELOW, Flags, Floats
 from sottovoce.estimate.group.law import Totals, group_law
 from sottovoce.estimate.group.ratio import Ratios, least_sizes
 from sottovoce.estimate.mean.moments import profile
 from sottovoce.estimate.prior import Prior, expected_answers
 from sottovoce.tally.laws import law_at
 
-Floats = NDArray[np.float64]
 STEEPEST = 4.0  # lines that amplify the noise of readings by more are of no use
 SEEN = 0.01  # of the squared range: the largest uncertainty of a group's mean square from its reports
 SURE = 2.0  # standard errors above the threshold at which a group is expected to be shown in nearly all runs
@@ -174,7 +172,7 @@ class Crowd:
             }
         return self.known[ends, steps]
 
-    def estimable(self, mechanism: Mechanism, n: float) -> NDArray[np.bool_]:
+    def estimable(self, mechanism: Mechanism, n: float) -> Flags:
         """Which groups are expected to be estimable from n reports, with a known standard error."""
         return np.asarray(n >= self.needed(mechanism))
 

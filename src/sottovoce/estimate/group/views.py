@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Functional, Offer
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats, Functional, Offer
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.group.shown_shares import lowest_share
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
 
-Floats = NDArray[np.float64]
 MAX_GROUPS = 1 << 11  # of a full covariance matrix
 
 
@@ -55,7 +54,7 @@ class GroupEvidence(Evidence):
         rows = rows[:, used]
         return Functional(rows @ self.values()[used], rows @ self.covariance(target)[np.ix_(used, used)] @ rows.T)
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.zeros(len(self.labels), bool)
 
     def warning(self) -> str | None:
@@ -113,7 +112,7 @@ class GroupSharesEvidence(GroupEvidence):
     axes: Axes
     supports: SupportsEvidence
     least: NDArray[np.int64]  # supports from which on the mean of a group may be shown
-    shown: NDArray[np.bool_]
+    shown: Flags
     whole: GroupMeansEvidence | None = None
     question: Question | None = None
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import Rounded, need
 from sottovoce.core.domain import Select
 from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterError
 from sottovoce.estimate.axes import Axes, Axis
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Offer, deviate
+from sottovoce.estimate.evidence import Bounds, Floats, Ints, Offer, deviate
 from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, power_sums
 from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import keyed_channel, square_line, tells_squares
@@ -23,9 +22,6 @@ from sottovoce.estimate.request import TARGETS
 
 if TYPE_CHECKING:
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,12 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # loads its parts at their first use
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.mean.readings import Readings
 
-Floats = NDArray[np.float64]
 WHOLE = 0.95  # of the stake that could lose the whole capital
 SPACING = 2.5  # largest ratio of standard deviations that one bet at a fixed n has to serve
 OCTAVES = 26  # of bets for all times, so that the smallest one suits 2**52 reports

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
+from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.prior import Prior, expected_answers
@@ -21,7 +20,6 @@ from sottovoce.estimate.prior import Prior, expected_answers
 if TYPE_CHECKING:
     from sottovoce.estimate.mean.evidence import MeanEvidence
 
-Floats = NDArray[np.float64]
 UNLIKE = "Combining means needs at least one mean, and a positive weight for each."
 
 
@@ -67,7 +65,7 @@ class CombinedMeanEvidence(Evidence):
         half = math.sqrt(squares * math.log(2 / (1 - level)) / 2)
         return Bounds(self.values() - half, self.values() + half)
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.array([any(part.normal_is_poor()[0] for part in self.parts)])
 
     def warning(self) -> str | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
@@ -17,7 +16,7 @@ from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence, Ints
 from sottovoce.estimate.mean.betting import Sides, sides
 from sottovoce.estimate.mean.combine import UNLIKE, CombinedMeanEvidence, weighted_mean
 from sottovoce.estimate.mean.moments import (
@@ -38,8 +37,6 @@ from sottovoce.estimate.request import check_target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 READS = (CountOutputs,)
 
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import scipy  # loads its parts at their first use
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.base import Channel
@@ -29,9 +28,9 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import GroupMean, Mean, VectorMean
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.prior import Prior
 
-Floats = NDArray[np.float64]
 SLOPES = (-4.0, 1.0)  # steeper lines would amplify the noise of a mean square more than they gain
 MAX_LISTED = 1 << 12  # whole numbers of a domain that are tried one by one
 

@@ -8,14 +8,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import Scale, outputs_of, scales_of
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.evidence import Floats, Ints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _SAFE = 1 << 62
 
 

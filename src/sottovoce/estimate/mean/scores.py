@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce.estimate.evidence import Bounds, deviate
+from sottovoce.estimate.evidence import Bounds, Flags, Floats, deviate
 from sottovoce.estimate.mean.betting import SPACING, bets_for
 
-Floats = NDArray[np.float64]
 MOST_SCORES = 1 << 22  # numbers that are held at once: functionals times outputs
 MOST_BETS = 1 << 21  # functionals times outputs times bets, for which betting intervals are computed
 _BLOCK = 1 << 19  # of these held at once
@@ -117,7 +115,7 @@ def _lower(
     bets = np.array(sizes)[:, None, :]
     threshold = math.log(2 * bets.shape[2] / (1 - level))
 
-    def refuted(means: Floats) -> NDArray[np.bool_]:
+    def refuted(means: Floats) -> Flags:
         away = (numbers - means[:, None])[:, :, None] * bets
         logs = np.einsum("j,ijk->ik", counts, np.log1p(away))
         top = logs.max(axis=1)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.estimate.combine import together
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds
+from sottovoce.estimate.evidence import Bounds, Flags, Floats
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.mean.combine import CombinedMeanEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
 
-Floats = NDArray[np.float64]
 MUCH = 0.25  # of the variance of a mean: one round's part, which must then be well known
 
 
@@ -63,7 +61,7 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
         much = each > MUCH * each.sum()
         return [part for part, makes in zip(self.parts, much, strict=True) if makes and part.normal_is_poor()[0]]
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.array([bool(self._poor())])
 
     def warning(self) -> str | None:

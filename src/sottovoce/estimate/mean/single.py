@@ -6,10 +6,9 @@ from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Floats
+from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Flags, Floats
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile
 from sottovoce.estimate.mean.readings import ReadSums
@@ -42,7 +41,7 @@ class SingleMean(Evidence):
     def poor(self) -> bool:
         """Whether the variance itself is poorly known."""
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.array([self.poor])
 
     def interval(self, level: float, method: str, target: str) -> Bounds:

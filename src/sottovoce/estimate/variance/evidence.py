@@ -21,7 +21,7 @@ from sottovoce.core.statistic.moments import POWERS, Moments
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.estimate import Estimate, sources_of
-from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.evidence import Evidence, Ints
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.evidence import evidence as mean_evidence
 from sottovoce.estimate.mean.from_sums import SummedMeanEvidence, from_sums
@@ -33,7 +33,6 @@ from sottovoce.estimate.variance.same_reports import from_outputs
 from sottovoce.estimate.variance.spread import DeviationEvidence, VarianceEvidence
 from sottovoce.tally.tally import Tally
 
-Ints = NDArray[np.int64]
 READS = (CountJoint, Moments)
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Variance
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.mean.of_shares import coded_numbers, mean_of_shares
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
-
-Floats = NDArray[np.float64]
 
 
 def variance_of_shares(found: SharesEvidence, domain: Domain) -> VarianceEvidence | None:

@@ -21,17 +21,15 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
 
-Floats = NDArray[np.float64]
 CURVED = 0.25  # share of the variance of an estimate that comes from the square of the mean's error and is not normal
 
 
@@ -150,7 +148,7 @@ class VarianceEvidence(Evidence):
         least, largest = _squares(*aways)
         return squares[0] - largest, squares[1] - least
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         """Too few reports, or too much of the error comes from the square of the mean's own error."""
         curved = self._curve > CURVED * float(self.variances("population")[0])
         return np.array([self._few or curved])
@@ -236,7 +234,7 @@ class DeviationEvidence(Evidence):
     def interval(self, level: float, method: str, target: str) -> Bounds:
         return Bounds(*(np.sqrt(np.maximum(end, 0)) for end in self.spread.interval(level, method, target)))
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return self.spread.normal_is_poor()
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:

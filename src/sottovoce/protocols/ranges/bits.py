@@ -9,13 +9,12 @@ from math import floor, inf, log10
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.domain import Above, Integers, Interval
+from sottovoce.estimate.evidence import Floats
 from sottovoce.tally.tally import Tally
 
-Floats = NDArray[np.float64]
 SURE = 4.5  # standard errors by which a share must stand out: hundreds of averages are compared
 RATIO = 4.0  # of neighbouring thresholds on a geometric scale
 

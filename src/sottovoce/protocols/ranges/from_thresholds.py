@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.round import History
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, sources_of
-from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats
 from sottovoce.estimate.shares.supports import clopper_pearson
 from sottovoce.protocols.ranges.bits import ThresholdBits
 from sottovoce.protocols.ranges.search import FIRST, LATER, RangeSearchRounds, bits_of
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +64,7 @@ class ThresholdMeanEvidence(Evidence):
         # With a probability below 1 - level the limits contradict each other.
         return Bounds(np.array([min(below, above)]), np.array([max(below, above)]))
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.array([False])  # no part of the interval is normal
 
     def warning(self) -> str | None:

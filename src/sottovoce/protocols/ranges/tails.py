@@ -12,12 +12,10 @@ from functools import cached_property
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gamma, gammaincc
 
+from sottovoce.estimate.evidence import Floats
 from sottovoce.protocols.ranges.bits import ThresholdBits
-
-Floats = NDArray[np.float64]
 
 SHAPES = (0.3, 5.0)  # 1 is an exponential tail, 2 that of a normal law
 SHAPES_TRIED = 12

@@ -217,7 +217,7 @@ def planner(request: Request) -> Planner:
     question: Any = request.question
     methods = tuple(request.registered(Distribution))
     prior = expected_of(question.domain, request.prior)
-    if type(question) is Distribution:
+    if isinstance(question, Distribution):
         workloads.check(question)
         return DistributionPlanner(question, methods, prior)
     if question.needs_prior and prior is None:

@@ -33,7 +33,7 @@ class StudyFrequency(StudyQuestion):
 
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
         told = [str(value) for value in column]
-        labels = [str(label) for label in self.asked.whole.domain.labels()]
+        labels = [str(label) for label in self.asked.full_question.domain.labels()]
         return {(Frequency.noun, label): told.count(label) / len(told) for label in labels}
 
     def estimate_lines(self, estimate: Estimate, level: float, measure: str) -> Iterator[ResultLine]:

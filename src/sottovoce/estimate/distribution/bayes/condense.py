@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import TooLargeError
+from sottovoce.estimate.evidence import Flags, Floats
 from sottovoce.estimate.shares.mixture import Mixture, Product
 
-Floats = NDArray[np.float64]
 MOST_PARTS = 256  # of a matrix that is factorised hundreds of times
 MAX_ENTRIES = 1 << 24
 LOSS = 0.01  # of the information of the outputs
@@ -25,7 +25,7 @@ class Condensed(NamedTuple):
     first: NDArray[np.int64]
     sizes: Floats  # the width of each part, in the units of the buckets
     groups: NDArray[np.int64] | None = None  # the first row of the mixture in each row
-    seen: NDArray[np.bool_] | slice = slice(None)  # groups with reports
+    seen: Flags | slice = slice(None)  # groups with reports
 
     def read(self, rows: Floats) -> Floats:
         """Likelihoods of other answers, one row for each row of the mixture, put together alike."""

@@ -12,16 +12,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.estimate.distribution.bayes.condense import MAX_ENTRIES, Condensed
 from sottovoce.estimate.distribution.bayes.modes import Mode, Posterior, by_size
 from sottovoce.estimate.distribution.bayes.walks import SLIGHT, Walk, waves
 from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.evidence import Floats, Ints
 from sottovoce.estimate.shares.mixture import Mixture
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 FEWEST_POINTS, MOST_POINTS = 8, 262
 MOST_PER_BUCKET = 1.02  # points; more of them would hardly show
 ROUND = 1.5  # standard deviation of the effect of a rounder step

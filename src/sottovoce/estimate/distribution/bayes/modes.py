@@ -13,12 +13,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy  # loads its parts at their first use
-from numpy.typing import NDArray
 
 from sottovoce.estimate.distribution.bayes.condense import Condensed
 from sottovoce.estimate.distribution.bayes.walks import Walk, Waves, waves
+from sottovoce.estimate.evidence import Floats
 
-Floats = NDArray[np.float64]
 SIZES = tuple(0.08 * 2.5**power for power in range(7))
 MIDDLE = 3
 NEAR = 0.1  # a mode is found if a step would gain less than this, in units of the log-likelihood

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from sottovoce.estimate.evidence import Floats
+
 STEEPEST = 4.0  # the exponent from which on a positive bend is continued by its tangent
 SLOPE_VARIANCE = 4.0  # of the straight line of a walk of order two, relative to its slowest wave
 LEAST_SLOPE = 1.0

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.distribution.buckets import Buckets, made_rising
-from sottovoce.estimate.evidence import deviate, slack_deviate
+from sottovoce.estimate.evidence import Floats, deviate, slack_deviate
 
-Floats = NDArray[np.float64]
 Spreads = Callable[[Floats], Floats]  # variances of sums of the shares of buckets, with one row of weights for each
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of windows, in edges
 WIDEST = 4  # a window has at most this part of all edges

@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Channel, NodeSets, PoolMap, PoolSets
 from sottovoce.core.channel.shapes import alternatives_of, block_of
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.shares.mixture import Pool
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.channel import ArcSets, Block, Channel, ShiftSets, Window
@@ -20,11 +19,11 @@ from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.shapes import after_rounding, alternatives_of, block_of
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.estimate.distribution.readings.branches import LevelReports, branches_of
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.shares.mixture import Mixture, Product
 from sottovoce.fast.compiled import compiled
 from sottovoce.tally.laws import law_row
 
-Floats = NDArray[np.float64]
 MAX_DENSE = 1 << 24  # entries of a matrix
 
 

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from sottovoce.estimate.evidence import Floats
 
 
 @dataclass(frozen=True, slots=True)
