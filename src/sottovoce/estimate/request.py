@@ -22,17 +22,9 @@ class Target(StrEnum):
     @classmethod
     def of(cls, text: str) -> Target:
         """The target of this name."""
-        if text not in TARGETS:
-            raise reject("target", "an estimate", " or ".join(repr(str(one)) for one in TARGETS), text)
+        if text not in tuple(cls):
+            raise reject("target", "an estimate", " or ".join(repr(str(one)) for one in cls), text)
         return cls(text)
-
-
-TARGETS = tuple(Target)
-
-
-def check_target(target: str) -> None:
-    """Refuse a target of another name."""
-    Target.of(target)
 
 
 def check_level(level: float) -> None:

@@ -30,6 +30,7 @@ from sottovoce.estimate.distribution.quantiles.invert import EdgeWindow, best_wi
 from sottovoce.estimate.distribution.share_sums import CHECKED, COMPATIBLE, GUARDED, ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Floats, deviate, most_excess
 from sottovoce.estimate.remembered import remembered
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
@@ -70,7 +71,7 @@ class PartAnswer(LinearAnswer):
     def sums(self) -> ShareSums:
         return self.weighted if self.known else ShareSums(self.source, np.vstack([self.inner, self.outer]))
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, level: float, method: str, target: Target) -> Bounds:
         if method == COMPATIBLE:
             return Bounds(*compatible.shares(self.source, self.inner, self.outer, level, target))
         if self.known:
@@ -113,8 +114,8 @@ class QuantileAnswer(AnswerEvidence):
         return float(self.source.edges[0]), float(self.source.edges[-1])
 
     def values(self) -> Floats:
-        heights, _ = self._curve("population")
-        pairs = zip(self._windows("population"), self.parts, strict=True)
+        heights, _ = self._curve(Target.POPULATION)
+        pairs = zip(self._windows(Target.POPULATION), self.parts, strict=True)
         return np.array([value_of(self.source.buckets, heights, window, part) for window, part in pairs])
 
     def read(self, shares: Floats) -> Floats:
@@ -125,7 +126,7 @@ class QuantileAnswer(AnswerEvidence):
         """The shares whose quantiles are asked for."""
         return [float(part) for part in self.question.shares]
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, level: float, method: str, target: Target) -> Bounds:
         values = self.values()
         if method == COMPATIBLE:
             low, high = compatible.quantiles(self.source, self.parts, level, target)
@@ -139,7 +140,7 @@ class QuantileAnswer(AnswerEvidence):
 
     def _heights(self, level: float) -> ShareSums:
         """The cumulative shares up to the edges near the quantiles."""
-        low, high = self.interval(level, "normal", "population")
+        low, high = self.interval(level, "normal", Target.POPULATION)
         edges, d = self.source.edges, len(self.source.buckets)
         near = [(edges >= a) & (edges <= b) for a, b in zip(low, high, strict=True)]
         places = np.flatnonzero(np.any(near, axis=0)[1:-1]) + 1
@@ -158,10 +159,10 @@ class QuantileAnswer(AnswerEvidence):
         buckets = self.source.buckets
         if buckets.room > 1e-9 * (buckets.step or 0):
             return False
-        heights, spreads = self._curve("population")
+        heights, spreads = self._curve(Target.POPULATION)
         return all(best_window(heights, spreads, part, level, even=True).width == 1 for part in self.parts)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         """Squared standard errors: the error of the averaged cumulative share over the density around the quantile.
 
         In a tail with few reports the density is poorly known. There the part of the interval that errors explain,
@@ -175,12 +176,12 @@ class QuantileAnswer(AnswerEvidence):
         return np.asarray((np.maximum(smooth, (high - low - wide) / 2) / deviate(USUAL)) ** 2)
 
     @remembered
-    def _windows(self, target: str) -> list[EdgeWindow]:
+    def _windows(self, target: Target) -> list[EdgeWindow]:
         """The window of each quantile at the usual level."""
         heights, spreads = self._curve(target)
         return [best_window(heights, spreads, part, USUAL) for part in self.parts]
 
-    def _curve(self, target: str) -> tuple[Floats, Callable[[Floats], Floats]]:
+    def _curve(self, target: Target) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The unbiased cumulative share at each edge, and the variances of sums of shares."""
         heights = np.concatenate([[0.0], np.cumsum(self.source.values())[:-1], [1.0]])
         return heights, lambda rows: self.source.spreads(rows, target)
@@ -218,14 +219,14 @@ class SpreadAnswer(AnswerEvidence):
         low, high = self.quantiles.read(shares)
         return np.array([high - low])
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, level: float, method: str, target: Target) -> Bounds:
         low, high = self.quantiles.interval(1 - (1 - level) / 2, method, target)
         return Bounds(np.maximum(low[1:] - high[:1], 0), high[1:] - low[:1])
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return self.quantiles.doubt(method, level, most)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.array([self.quantiles.variances(target).sum()])
 
 
@@ -291,7 +292,7 @@ def _(question: Variance, source: DistributionEvidence) -> Evidence:
     (low, high), n = _ends(question), source.n
     centre = (low + high) / 2
     sums = ShareSums(source, np.array([source.buckets.numbers() - centre, source.buckets.squares(centre)]))
-    spread = sums.functional("population").covariance * n * n / (n - 1)
+    spread = sums.functional(Target.POPULATION).covariance * n * n / (n - 1)
     poor = sums.doubt(0.95, most_excess(0.95)) is not None
     ranges = ((low, high), (0.0, (high - low) ** 2 / 4))
     number, square = (
@@ -300,7 +301,7 @@ def _(question: Variance, source: DistributionEvidence) -> Evidence:
     )
 
     def noise() -> ReadingNoise:
-        own = sums.functional("sample").covariance * n
+        own = sums.functional(Target.SAMPLE).covariance * n
         return ReadingNoise(own[0, 0], own[1, 1], own[0, 1])
 
     return VarianceEvidence(

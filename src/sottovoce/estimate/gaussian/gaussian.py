@@ -20,6 +20,7 @@ from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.gaussian.shape import Shape, shape_of
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
@@ -52,9 +53,9 @@ class GaussianEvidence(Evidence):
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return Evidence.doubt(self, method, level, most) if self.shape is None else self.shape.sentence()
 
-    def check(self, target: str) -> None:
+    def check(self, target: Target) -> None:
         """A model of the population gives no estimates for the sample."""
-        if target != "population":
+        if target != Target.POPULATION:
             raise ParameterError(
                 "Gaussian estimates are about the population only; the target 'sample' is not available."
             )
@@ -96,13 +97,13 @@ class GaussianSideEvidence(GaussianEvidence):
     def values(self) -> Floats:
         return self._mean(self.share.values())
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         self.check(target)
         steep = np.exp(-(((self.values() - self.threshold) / self.deviation) ** 2) / 2) / math.sqrt(2 * math.pi)
         with np.errstate(divide="ignore"):
             return np.asarray(self.share.variances(target) * (self.deviation / steep) ** 2)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, level: float, method: str, target: Target) -> Bounds:
         self.check(target)
         if method == "normal":
             return self.normal(level, target)
@@ -150,12 +151,12 @@ class GaussianFitEvidence(GaussianEvidence):
     def values(self) -> Floats:
         return np.array([self.mean if self.about == "mean" else self.deviation])
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         self.check(target)
         both = self.model.variance(self.mean, self.deviation)
         return np.array([both[0, 0] if self.about == "mean" else both[1, 1] * self.deviation**2])
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, level: float, method: str, target: Target) -> Bounds:
         self.check(target)
         if self.about == "deviation":  # on the scale of its logarithm, whichever method
             wide = math.sqrt(self.model.variance(self.mean, self.deviation)[1, 1]) * deviate(level)

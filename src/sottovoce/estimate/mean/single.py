@@ -12,6 +12,7 @@ from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Flags, 
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile
 from sottovoce.estimate.mean.readings import ReadSums
+from sottovoce.estimate.request import Target
 
 
 class SingleMean(Evidence):
@@ -44,7 +45,7 @@ class SingleMean(Evidence):
     def normal_is_poor(self) -> Flags:
         return np.array([self.poor])
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, level: float, method: str, target: Target) -> Bounds:
         if method == "normal":
             return self.normal(level, target)
         if method == "hoeffding":
@@ -112,8 +113,8 @@ class ReadMean(SingleMean):
         square = float(variance * (n - 1) / n) + (float(mean) - self.centre) ** 2
         return min(self.grid.noise(code, square), self.spread)
 
-    def variances(self, target: str) -> Floats:
-        return np.array([(self.spread if target == "population" else self.noise) / self.n])
+    def variances(self, target: Target) -> Floats:
+        return np.array([(self.spread if target == Target.POPULATION else self.noise) / self.n])
 
     @property
     @abstractmethod
