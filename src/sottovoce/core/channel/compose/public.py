@@ -21,12 +21,13 @@ from sottovoce.core.channel.facets import (
     Rates,
     Relaying,
     Supporting,
+    check_memos,
     facet,
     trusted,
 )
 from sottovoce.core.channel.finite.bits import Bits
 from sottovoce.core.channel.finite.block import ArcSets, Block
-from sottovoce.core.channel.shapes import Asking, check_memos
+from sottovoce.core.channel.shapes import Asking
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import INTEGER, Declared, Form, a_channel, declared, from_kinds, integer, part
 from sottovoce.core.errors import ParameterError

@@ -26,6 +26,7 @@ from sottovoce.core.channel.facets import (
     Slotted,
     Supporting,
     Vectors,
+    check_memos,
     facet,
     outputs_of,
     trusted,
@@ -33,7 +34,6 @@ from sottovoce.core.channel.facets import (
 from sottovoce.core.channel.finite.bits import Bits, bits_ratio
 from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
-from sottovoce.core.channel.shapes import check_memos
 from sottovoce.core.channel.vector.place import Place, Slots
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import a_channel, declared
