@@ -15,8 +15,7 @@ from sottovoce.core.arithmetic.hashing import id_bytes, id_words
 from sottovoce.core.arithmetic.rational import float_up, loss, within
 from sottovoce.core.batches import Batches
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
-from sottovoce.core.channel.facets import Memoised, facet, stages_of
-from sottovoce.core.channel.shapes import check_memos
+from sottovoce.core.channel.facets import Memoised, check_memos, facet, stages_of
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError

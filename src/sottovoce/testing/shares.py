@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
-from sottovoce.core.channel.facets import Guarded, Supporting, facet, need, stages_of
+from sottovoce.core.channel.closed_forms import Guarded
+from sottovoce.core.channel.facets import Supporting, facet, need, stages_of
 from sottovoce.core.channel.shapes import contrast_of, histogram_of, shared_rates
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ParameterError, SpecError

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, cast
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, nested
+from sottovoce.core.errors import ParameterError
 
 if TYPE_CHECKING:
     from sottovoce.core.channel.compose.maps import NumberedMap
@@ -366,22 +367,6 @@ class Divergent(Facet):
         """Hockey-stick divergence at `odds`."""
 
 
-class Guarded(Facet):
-    """Some codes may have reports that no other code sends; the ratio of all other reports has a closed form."""
-
-    lacking = "have no closed form for the ratio of those that are protected"
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def protected(self) -> frozenset[int]:
-        """The codes without a report of their own; all of them for most channels."""
-
-    @abstractmethod
-    def guarded_ratio(self, sensitive: frozenset[int]) -> Fraction | None:
-        """The ratio over reports that more than one code, or a sensitive one alone, can send; None if infinite."""
-
-
 class Costed(Facet):
     """The closed forms take longer than short formulas."""
 
@@ -434,3 +419,14 @@ def scales_of(channel: Channel) -> tuple[Scale, ...] | None:
     """How reports are read as codes; None where they are not."""
     numeric = facet(channel, Numeric)
     return None if numeric is None else numeric.scales()
+
+
+def check_memos(channel: Channel) -> None:
+    """Devices keep the memo of a whole channel, or of one directly under a cohort, which they keep as well.
+
+    A memo of any other part would be redrawn in each report, which would spend its budget again.
+    """
+    memoised = facet(channel, Memoised)
+    tops = channel.parts if memoised is not None and memoised.cohorts > 1 else (channel,)
+    if any(stages_of(part) for top in tops for part in nested(top)):
+        raise ParameterError(f"A {channel.kind} channel cannot contain one that keeps a memo: it would be redrawn.")

@@ -12,18 +12,7 @@ from typing import TYPE_CHECKING
 
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel.base import Channel, nested
-from sottovoce.core.channel.facets import (
-    Contrast,
-    Facet,
-    Memoised,
-    Rates,
-    Supporting,
-    facet,
-    rates_of,
-    rounding_of,
-    stages_of,
-)
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.channel.facets import Contrast, Facet, Rates, Supporting, facet, rates_of, rounding_of
 
 if TYPE_CHECKING:
     from sottovoce.core.channel.compose.each import Each
@@ -190,14 +179,3 @@ def contrast_of(channel: Channel, code: int = 0) -> Contrast | None:
     """How often reports count for and against a code; None where they do not lie in groups."""
     rates = rates_of(channel, code)
     return rates if isinstance(rates, Contrast) else None
-
-
-def check_memos(channel: Channel) -> None:
-    """Devices keep the memo of a whole channel, or of one directly under a cohort, which they keep as well.
-
-    A memo of any other part would be redrawn in each report, which would spend its budget again.
-    """
-    memoised = facet(channel, Memoised)
-    tops = channel.parts if memoised is not None and memoised.cohorts > 1 else (channel,)
-    if any(stages_of(part) for top in tops for part in nested(top)):
-        raise ParameterError(f"A {channel.kind} channel cannot contain one that keeps a memo: it would be redrawn.")

@@ -35,7 +35,7 @@ NOISE_EFFORT = 1 << 19  # to find the least noise whose exact delta is kept, at 
 _APART = 0.15  # by how much the share above differs if the assumed deviation is half or twice the true one
 
 
-class Histogram(Way):
+class HistogramRounds(Way):
     """First round: bins of one known deviation. Second round: numbers about the place that was found, with noise."""
 
     def __init__(self, protocol: GaussianMean, oracle: str) -> None:
@@ -121,7 +121,7 @@ def _noisy(domain: Domain, epsilon: Decimal, delta: Decimal) -> Mechanism:
     return gaussian(domain, epsilon=epsilon, delta=delta)
 
 
-class Searches(Way):
+class SearchRounds(Way):
     """Rounds of one bit each search the median and the deviation, up to the `most`; then come numbers with noise."""
 
     def __init__(self, protocol: GaussianMean, most: Decimal) -> None:
