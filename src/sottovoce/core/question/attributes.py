@@ -37,6 +37,4 @@ class Attributes(Question):
         """The question about each attribute, as a view of the record."""
         record: Any = self.domain.root
         kinds = (Mean if part.size is None else Frequency for _, part in self.fields_of)
-        return tuple(
-            kind(Select(record, (name,))) for kind, (name, _) in zip(kinds, self.fields_of, strict=True)
-        )
+        return tuple(kind(Select(record, (name,))) for kind, (name, _) in zip(kinds, self.fields_of, strict=True))
