@@ -30,7 +30,7 @@ from sottovoce.estimate.distribution.quantiles.invert import EdgeWindow, best_wi
 from sottovoce.estimate.distribution.share_sums import CHECKED, COMPATIBLE, GUARDED, ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Floats, deviate, most_excess
 from sottovoce.estimate.remembered import remembered
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.spread import VarianceEvidence
 
@@ -71,12 +71,12 @@ class PartAnswer(LinearAnswer):
     def sums(self) -> ShareSums:
         return self.weighted if self.known else ShareSums(self.source, np.vstack([self.inner, self.outer]))
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == COMPATIBLE:
-            return Bounds(*compatible.shares(self.source, self.inner, self.outer, level, target))
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == COMPATIBLE:
+            return Bounds(*compatible.shares(self.source, self.inner, self.outer, request.level, request.target))
         if self.known:
-            return LinearAnswer.interval(self, level, method, target)
-        inner, outer = (sums.interval(level, method, target, self.slack) for sums in self.both_ends)
+            return LinearAnswer.interval(self, request)
+        inner, outer = (sums.interval(request, self.slack) for sums in self.both_ends)
         values = self.values()  # which may lie beyond both, where shares are far from what shares can be
         return Bounds(
             np.minimum(values, np.minimum(inner.low, outer.low)), np.maximum(values, np.maximum(inner.high, outer.high))
@@ -126,12 +126,13 @@ class QuantileAnswer(AnswerEvidence):
         """The shares whose quantiles are asked for."""
         return [float(part) for part in self.question.shares]
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
+    def interval(self, request: IntervalRequest) -> Bounds:
         values = self.values()
-        if method == COMPATIBLE:
-            low, high = compatible.quantiles(self.source, self.parts, level, target)
+        if request.method == COMPATIBLE:
+            low, high = compatible.quantiles(self.source, self.parts, request.level, request.target)
         else:
-            low, high = intervals(self.source.buckets, *self._curve(target), self.parts, level, even=method == EVEN)
+            curve, even = self._curve(request.target), request.method == EVEN
+            low, high = intervals(self.source.buckets, *curve, self.parts, request.level, even=even)
         return Bounds(np.minimum(low, values), np.maximum(high, values))
 
     @property
@@ -140,7 +141,7 @@ class QuantileAnswer(AnswerEvidence):
 
     def _heights(self, level: float) -> ShareSums:
         """The cumulative shares up to the edges near the quantiles."""
-        low, high = self.interval(level, "normal", Target.POPULATION)
+        low, high = self.interval(IntervalRequest(level, "normal"))
         edges, d = self.source.edges, len(self.source.buckets)
         near = [(edges >= a) & (edges <= b) for a, b in zip(low, high, strict=True)]
         places = np.flatnonzero(np.any(near, axis=0)[1:-1]) + 1
@@ -219,8 +220,8 @@ class SpreadAnswer(AnswerEvidence):
         low, high = self.quantiles.read(shares)
         return np.array([high - low])
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        low, high = self.quantiles.interval(1 - (1 - level) / 2, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        low, high = self.quantiles.interval(request.at(1 - (1 - request.level) / 2))
         return Bounds(np.maximum(low[1:] - high[:1], 0), high[1:] - low[:1])
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
