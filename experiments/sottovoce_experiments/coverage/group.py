@@ -24,6 +24,7 @@ from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.evidence import GroupMeansEvidence, from_cells
 from sottovoce.estimate.group.truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.tally.laws import law_at, law_row
 from sottovoce_experiments.coverage.declared.studies import GROUP_PARTICIPANTS, UNEVEN
 from sottovoce_experiments.coverage.study import LEVEL, Coverage
@@ -142,7 +143,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
             people = [one._replace(size=int(drawn[one.group])) for one in people]
         cells = draw_cells(keyed_channel(mechanism), people, rng)
         estimate = from_cells(mechanism, GROUP_PARTICIPANTS, cells.ravel())
-        for place, found in _judge(estimate, truth, shown, pairs, target).items():
+        for place, found in _judge(estimate, truth, shown, pairs, Target(target)).items():
             held.setdefault(place, []).append(found)
     # If the spread within groups is only bounded, intervals may be too wide.
     marked = f"{target}{'+' * bounded}"
@@ -171,12 +172,12 @@ def _realised(prior: Prior, count: int) -> float:
 
 
 def _judge(
-    estimate: GroupMeansEvidence, truth: Floats, shown: Ints, pairs: Sequence[tuple[int, int]], target: str
+    estimate: GroupMeansEvidence, truth: Floats, shown: Ints, pairs: Sequence[tuple[int, int]], target: Target
 ) -> dict[tuple[str, str], list[bool]]:
     """Which intervals hold the truth. A group that is too small in a run is covered by the whole range."""
     found: dict[tuple[str, str], list[bool]] = {}
     for method in ("fieller", "delta"):
-        low, high = estimate.interval(LEVEL, method, target)
+        low, high = estimate.interval(IntervalRequest(LEVEL, method, target))
         found["mean", method] = ((low <= truth) & (truth <= high))[shown].tolist()
     held = [pair for pair in pairs if estimate.estimable[list(pair)].all()]
     rows, columns = np.array(held, dtype=np.int64).reshape(-1, 2).T

@@ -18,6 +18,7 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import Evidence, most_excess
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.sums import SumsEvidence, bins
 from sottovoce.estimate.shares.supports import SupportsEvidence
@@ -34,7 +35,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
 
     @cache
     def missed(held: int, method: str, target: str, level: float) -> float:
-        return 1 - coverage(mechanism, n, held / n, method, target, level)
+        return 1 - coverage(mechanism, n, held / n, method, Target(target), level)
 
     def least(share: float, method: str, target: str, level: float, of: str) -> float:
         held = round(share * n)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
+from sottovoce.estimate.request import Target
 from sottovoce.testing.coverage import coverage
 from sottovoce_experiments.coverage.declared.studies import SHARE_KINDS
 from sottovoce_experiments.coverage.study import Coverage
@@ -20,7 +21,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
             of="share",
             method=method,
             target=target,
-            coverage=coverage(mechanism, point["n"], point["share"], method, target),
+            coverage=coverage(mechanism, point["n"], point["share"], method, Target(target)),
             runs=None,
         )
         for method, target in SHARE_KINDS

@@ -17,6 +17,7 @@ from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.evidence import GroupMeansEvidence
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce_experiments.coverage.crowds import PermutedCrowd, crowd_of
 from sottovoce_experiments.coverage.declared.studies import FEWEST, HOLM
 from sottovoce_experiments.coverage.study import LEVEL, Coverage
@@ -55,15 +56,15 @@ def simulate(crowd: PermutedCrowd, runs: int, rng: np.random.Generator) -> Runs:
     )
     for run, estimate in enumerate(crowd.estimates(runs, rng)):
         found.shown[run] = estimate.estimable
-        ratios = estimate.ratios("population")
+        ratios = estimate.ratios(Target.POPULATION)
         found.errors[run] = np.sqrt(ratios.bottom_variance)
         if not estimate.estimable.any():
             continue
         scores = ratios.scores(np.array(crowd.mean - estimate.centre), ratios.margins)
         found.means[run] = np.abs(scores) <= deviate(LEVEL)  # as the interval, but faster
-        low, high = estimate.sizes.interval(LEVEL, "shown", "population")
+        low, high = estimate.sizes.interval(IntervalRequest(LEVEL, "shown"))
         found.sizes[run] = (low <= crowd.counts) & (crowd.counts <= high)
-        found.equality[run] = estimate.test_equality("population").p_value
+        found.equality[run] = estimate.test_equality(Target.POPULATION).p_value
         places = np.flatnonzero(estimate.estimable[above] & estimate.estimable[below])
         if len(places):
             p_values = _pairs(estimate, crowd.mean, above[places], below[places])
@@ -76,7 +77,7 @@ def _pairs(estimate: GroupMeansEvidence, mean: float, rows: Ints, columns: Ints)
 
     The statistic is the least over all means: if that at the true mean is small already, the others are skipped.
     """
-    ratios, blocks = estimate.ratios("population"), estimate.blocks("population")
+    ratios, blocks = estimate.ratios(Target.POPULATION), estimate.blocks(Target.POPULATION)
     middle = np.full(len(rows), mean - estimate.centre)
     at_truth = PairTests.of(ratios, blocks, rows, columns).squared_scores(middle, middle)
     large = np.flatnonzero(at_truth >= deviate(1 - max(LEVELS.values())) ** 2)

@@ -47,7 +47,8 @@ class Batches:
         that all participants hold, or an array of such numbers.
         """
         room: str = self.question.room  # type: ignore[attr-defined]  # of the mechanism
-        return load(f"estimate.{room}.evidence:predicted_variance")(self, truth, n, target=target)
+        whose = load("estimate.request:Target").of(target)
+        return load(f"estimate.{room}.evidence:predicted_variance")(self, truth, n, target=whose)
 
     def worst_case_variance(self) -> Any:
         """The largest variance of one report read as a number, over every answer of the domain."""

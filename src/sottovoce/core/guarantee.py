@@ -13,7 +13,8 @@ from typing import ClassVar
 from sottovoce.core.arithmetic.rational import float_up, loss, odds, within
 from sottovoce.core.channel import closed_forms
 from sottovoce.core.channel.base import Channel
-from sottovoce.core.channel.facets import Guarded, facet, outputs_of, stages_of
+from sottovoce.core.channel.closed_forms import Guarded
+from sottovoce.core.channel.facets import facet, outputs_of, stages_of
 from sottovoce.core.errors import PrivacyError, SpecError
 from sottovoce.core.params import MAX_DIGITS, decimal_text
 from sottovoce.core.work import effort, steps

@@ -18,7 +18,7 @@ from sottovoce.fast.batch import Reports as Batch
 from sottovoce.fast.batch import from_payloads, invalid, is_mask, trusted
 from sottovoce.fast.sha256 import digests
 from sottovoce.files.arms import Arms
-from sottovoce.files.columns import fixed, is_bytes, matrix, numbers, plain, plain_batch
+from sottovoce.files.columns import binary, fixed, is_bytes, matrix, numbers, plain, plain_batch
 from sottovoce.files.counts import CHECKSUM, CONFLICTS, NO_ARM, REPEATED, REPORTS, SCHEMA, Reason
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import SIMULATED_ROW
@@ -244,10 +244,7 @@ def _binary(rows: NDArray[np.uint8] | None, valid: NDArray[np.bool_]) -> Any:
     """Rows as bytes of variable length; empty where a report is refused."""
     if rows is None:
         raise ReportError("Repeated reports are found by their ids: there is no column 'id'.")
-    width = rows.shape[1]
-    data = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(width), len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))]
-    )
+    data = binary(rows)
     return (data if valid.all() else pc.if_else(pa.array(valid), data, None)).cast(pa.binary())
 
 

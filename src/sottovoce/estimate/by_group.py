@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.request import Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate, EstimateSource
@@ -91,15 +92,15 @@ class ByGroup:
         """The mean of one group less that of another, both of this estimate."""
         if isinstance(group, ByGroup) or isinstance(other, ByGroup):
             raise ParameterError(NO_DIFFERENCE)
-        return self._marked(self._groups.difference(group, other, target))
+        return self._marked(self._groups.difference(group, other, Target.of(target)))
 
     def all_pairs(self, level: float = 0.95, *, correction: str = "holm", target: str = "population") -> Pairs:
         """Every two groups compared, with p-values and intervals that hold all at once."""
-        return self._marked(self._groups.all_pairs(level, correction, target))
+        return self._marked(self._groups.all_pairs(level, correction, Target.of(target)))
 
     def test_equality(self, *, target: str = "population") -> Equality:
         """A test of whether all groups have the same mean; small groups have a small weight."""
-        return self._marked(self._groups.test_equality(target))
+        return self._marked(self._groups.test_equality(Target.of(target)))
 
     def power(
         self,

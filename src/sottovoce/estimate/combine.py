@@ -18,6 +18,7 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import NOT_POOLED, Evidence, Offer
 from sottovoce.estimate.from_tally import estimate, unbiased
 from sottovoce.estimate.heterogeneity import p_value
+from sottovoce.estimate.request import Target
 from sottovoce.fast.batch import Reports
 from sottovoce.tally.tally import Tally
 
@@ -109,7 +110,7 @@ class CombinedData:
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all of these tallies or reports have the same values."""
         each = [unbiased(one.mechanism, one).evidence for one in self.data]
-        return p_value(np.stack([e.values() for e in each]), np.stack([e.variances("population") for e in each]))
+        return p_value(np.stack([e.values() for e in each]), np.stack([e.variances(Target.POPULATION) for e in each]))
 
 
 def _merged(data: Sequence[Any]) -> list[tuple[Mechanism, Any]]:

@@ -23,6 +23,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.fakes import FakeReports, weighted
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -155,17 +156,17 @@ class Evidence(ABC):
         """Unbiased estimates."""
 
     @abstractmethod
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         """Estimated variances of the values: privacy noise only ("sample"), or with sampling ("population")."""
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         """The estimated covariance matrix of the values, if it is known."""
         each = self.variances(target)
         if len(each) > 1:
             raise NoCovarianceError(f"The covariance of these {len(each)} values is not known.")
         return each.reshape(1, 1)
 
-    def functional(self, weights: Floats, target: str = "population") -> Functional:
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         """Weighted sums of the values with their covariance, one row of weights for each sum."""
         rows = np.atleast_2d(weights)
         used = rows.any(axis=0)
@@ -217,9 +218,9 @@ class Evidence(ABC):
         raise ParameterError(NOT_POOLED)
 
     # --- intervals ---------------------------------------------------------------------------------
-    @abstractmethod
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        """The intervals of one of the methods."""
+    def interval(self, request: IntervalRequest) -> Bounds:
+        """The intervals of one of the methods; evidence with others than "normal" says which they are."""
+        return self.normal(request)
 
     @abstractmethod
     def normal_is_poor(self) -> NDArray[np.bool_]:
@@ -233,13 +234,13 @@ class Evidence(ABC):
         """The warning about intervals of a method at a level that may miss `most` times as often as they promise."""
         return self.warning() if method == "normal" else None
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
+    def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals inside the possible range, for values that a decoder moved there."""
-        return Bounds(*(np.clip(end, *self.limits) for end in self.interval(level, method, target)))
+        return Bounds(*(np.clip(end, *self.limits) for end in self.interval(request)))
 
-    def normal(self, level: float, target: str) -> Bounds:
+    def normal(self, request: IntervalRequest) -> Bounds:
         """The estimate plus and minus a normal quantile of its standard error, which allows for `slack`."""
-        errors, values = np.sqrt(self.variances(target)), self.values()
+        errors, values, level = np.sqrt(self.variances(request.target)), self.values(), request.level
         half = deviate(level) * errors if not self.slack else slack_deviate(level, self.slack, errors)
         return Bounds(values - half, values + half)
 

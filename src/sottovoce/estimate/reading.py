@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import Contributions
+from sottovoce.estimate.request import Target
 
 Floats = NDArray[np.float64]
 
@@ -43,13 +44,13 @@ class Reading(ABC):
         """The mean square of the mean score of each code given the answer, which is 1 for its own and else 0."""
         return shares
 
-    def variances(self, rates: Floats, target: str, shares: Floats | None = None) -> Floats:
+    def variances(self, rates: Floats, target: Target, shares: Floats | None = None) -> Floats:
         """The variance of each score; for the sample without the part that lies between the answers.
 
         `shares` are those behind the rates, by default the values.
         """
         values = self.values(rates)
-        if target == "population":
+        if target == Target.POPULATION:
             return np.asarray(self.squares(rates) - values**2)
         return np.asarray(self.squares(rates) - self.between(values if shares is None else shares))
 
@@ -83,21 +84,21 @@ class OutputReading(Reading):
         scores = self.scores(np.atleast_2d(weights))
         return np.asarray((scores * rates) @ scores.T)
 
-    def covariance(self, weights: Floats, rates: Floats, target: str, shares: Floats | None = None) -> Floats:
+    def covariance(self, weights: Floats, rates: Floats, target: Target, shares: Floats | None = None) -> Floats:
         """The covariance of the scores of functionals, as `variances` for shares."""
         rows = np.atleast_2d(weights)
         held = self.values(rates) if shares is None else shares
-        if target == "population":
+        if target == Target.POPULATION:
             values = rows @ held
             return np.asarray(self.products(rows, rates) - np.outer(values, values))
         # For these participants, the part of the spread that lies between their answers is no error.
         return np.asarray(self.products(rows, rates) - (rows * held) @ rows.T)
 
-    def spreads(self, weights: Floats, rates: Floats, target: str) -> Floats:
+    def spreads(self, weights: Floats, rates: Floats, target: Target) -> Floats:
         """The diagonal of `covariance`, for many functionals."""
         rows = np.atleast_2d(weights)
         scores = self.scores(rows)
-        first = (scores @ rates) ** 2 if target == "population" else rows**2 @ self.values(rates)
+        first = (scores @ rates) ** 2 if target == Target.POPULATION else rows**2 @ self.values(rates)
         # The sum of all shares has no variance, and rounding makes it negative.
         return np.maximum(scores**2 @ rates - first, 0)
 
@@ -172,11 +173,11 @@ class CodeReading(Reading):
         squared = self.slope**2
         return Curve(self.off / squared, (self.on - self.off) / squared + drawn, -drawn)
 
-    def at(self, shares: Floats, target: str) -> Floats:
+    def at(self, shares: Floats, target: Target) -> Floats:
         """The variance of a score where these are the shares of holders."""
-        return self.curve(1.0 if target == "population" else 0.0).at(shares)
+        return self.curve(1.0 if target == Target.POPULATION else 0.0).at(shares)
 
-    def variances(self, rates: Floats, target: str, shares: Floats | None = None) -> Floats:
+    def variances(self, rates: Floats, target: Target, shares: Floats | None = None) -> Floats:
         """As a parabola of the shares, where nothing cancels."""
         return self.at(self.values(rates) if shares is None else shares, target)
 

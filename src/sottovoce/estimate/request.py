@@ -22,17 +22,9 @@ class Target(StrEnum):
     @classmethod
     def of(cls, text: str) -> Target:
         """The target of this name."""
-        if text not in TARGETS:
-            raise reject("target", "an estimate", " or ".join(repr(str(one)) for one in TARGETS), text)
+        if text not in tuple(cls):
+            raise reject("target", "an estimate", " or ".join(repr(str(one)) for one in cls), text)
         return cls(text)
-
-
-TARGETS = tuple(Target)
-
-
-def check_target(target: str) -> None:
-    """Refuse a target of another name."""
-    Target.of(target)
 
 
 def check_level(level: float) -> None:
@@ -64,6 +56,18 @@ class IntervalRequest:
         """The intervals in a few words, such as "95 % exact intervals, all at once"."""
         for_whom = ", for these participants" if self.target is Target.SAMPLE else ""
         return f"{100 * self.level:g} % {self.method} intervals{', all at once' * self.simultaneous}{for_whom}"
+
+    def at(self, level: float) -> IntervalRequest:
+        """The same intervals at another level."""
+        return replace(self, level=level)
+
+    def by(self, method: str) -> IntervalRequest:
+        """The same intervals by another method."""
+        return replace(self, method=method)
+
+    def instead_of(self, *methods: str, use: str) -> IntervalRequest:
+        """The same intervals, by another method in place of any of these."""
+        return self.by(use) if self.method in methods else self
 
     def single(self, method: str, count: int) -> IntervalRequest:
         """One of `count` intervals by a method; where all must hold at once, at the level of Bonferroni."""

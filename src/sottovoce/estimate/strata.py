@@ -20,6 +20,7 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
+from sottovoce.estimate.request import Target
 
 Floats = NDArray[np.float64]
 
@@ -60,21 +61,18 @@ class StrataEvidence(Evidence):
     def values(self) -> Floats:
         return np.asarray(sum(w * part.values() for w, part in zip(self._weights, self.parts, strict=True)))
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         """Sampling is without replacement from the people of each stratum; noise is added to every report."""
         total = np.zeros(len(self.labels))
         for weight, people, part in zip(self._weights, self.people, self.parts, strict=True):
-            noise = part.variances("sample")
-            rest = np.maximum(part.variances("population") - noise, 0) if target == "population" else 0.0
+            noise = part.variances(Target.SAMPLE)
+            rest = np.maximum(part.variances(Target.POPULATION) - noise, 0) if target == Target.POPULATION else 0.0
             asked = min(1.0, float(np.sum(part.n)) / people)
             total += weight**2 * (noise + (1 - asked) * rest)
         return total
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         raise NoCovarianceError("The covariance of values that were combined over strata is not known.")
-
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.normal(level, target)
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.asarray(np.any([part.normal_is_poor() for part in self.parts], axis=0))

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
@@ -21,6 +20,7 @@ from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.simulation import METADATA, NOTE
 from sottovoce.fast.batch import Check, Reports, checked, from_payloads, is_mask, payload_outputs
 from sottovoce.fast.kernels.base import index_type
+from sottovoce.files.columns import binary, matrix
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import Tally
 
@@ -45,9 +45,9 @@ def to_arrow(reports: Reports) -> pa.RecordBatch:
     schema = arrow_schema(reports.mechanism)
     if reports.simulated:
         schema = schema.with_metadata({METADATA: NOTE})
-    columns = [_binary(reports.payloads()) if is_mask(reports.mechanism) else pa.array(reports.payload)]
+    columns = [binary(reports.payloads()) if is_mask(reports.mechanism) else pa.array(reports.payload)]
     if reports.public is not None:
-        columns.append(_binary(reports.public.astype("<u8", copy=False).view(np.uint8)))
+        columns.append(binary(reports.public.astype("<u8", copy=False).view(np.uint8)))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -56,17 +56,16 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch, check: Check = check
     schema = arrow_schema(mechanism)
     for field in schema:
         place = place_of(batch.schema, field.name)
-        batch = _of_one_width(batch, place, field.type)
         check_buffers(batch, place)
-        if batch.column(place).null_count:
+        column = batch.column(place)
+        if column.null_count:
             raise ReportError(f"The column {field.name!r} has empty cells.")
-        found = batch.schema.field(place).type
-        if pa.types.is_fixed_size_binary(field.type) and found != field.type:
-            raise ReportError(f"The column {field.name!r} must be of type {field.type}, not {_type_text(found)}.")
+        if pa.types.is_fixed_size_binary(field.type) and not _is_of(column, field.type):
+            raise ReportError(f"The column {field.name!r} must be of type {field.type}, not {_type_text(column.type)}.")
     report, simulated = batch.column("report"), METADATA in (batch.schema.metadata or {})
-    ids = _bytes(batch.column("id"), codec.ID_BYTES) if mechanism.channel.publics else None
+    ids = matrix(batch.column("id"), codec.ID_BYTES) if mechanism.channel.publics else None
     if is_mask(mechanism):
-        reports = from_payloads(mechanism, _bytes(report, codec.payload_bytes(mechanism.channel)), ids, check)
+        reports = from_payloads(mechanism, matrix(report, codec.payload_bytes(mechanism.channel)), ids, check)
         return replace(reports, simulated=simulated)
     if not pa.types.is_integer(report.type):
         raise ReportError(f"The column 'report' must hold integers, not {_type_text(report.type)}.")
@@ -94,16 +93,11 @@ def tally_batches(
     return Tally(mechanism, n, cells, simulated)
 
 
-def _of_one_width(batch: pa.RecordBatch, place: int, wanted: pa.DataType) -> pa.RecordBatch:
+def _is_of(column: Any, wanted: pa.DataType) -> bool:
     """Spark and DuckDB know bytes of variable length only; where all have the right one, they are as good."""
-    found = batch.schema.field(place).type
-    if not pa.types.is_fixed_size_binary(wanted) or found not in (pa.binary(), pa.large_binary()):
-        return batch
-    check_buffers(batch, place)
-    lengths = pc.unique(pc.binary_length(batch.column(place))).to_pylist()
-    if lengths not in ([], [wanted.byte_width]):
-        return batch
-    return batch.set_column(place, batch.schema.field(place).with_type(wanted), batch.column(place).cast(wanted))
+    if column.type not in (pa.binary(), pa.large_binary()):
+        return bool(column.type == wanted)
+    return pc.unique(pc.binary_length(column)).to_pylist() in ([], [wanted.byte_width])
 
 
 def check_buffers(batch: pa.RecordBatch, place: int) -> None:
@@ -141,16 +135,3 @@ def _each(batches: Any) -> Iterator[pa.RecordBatch | Reports]:
         if not isinstance(part, (pa.RecordBatch, pa.Table, Reports)):
             raise ReportError(f"A stream of reports is made of Arrow batches or tables, not of {type(part).__name__}.")
         yield from part.to_batches(BATCH_ROWS) if isinstance(part, pa.Table) else [part]
-
-
-def _binary(rows: NDArray[np.uint8]) -> pa.Array:
-    width = rows.shape[1]
-    return pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(width), len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))]
-    )
-
-
-def _bytes(column: Any, width: int) -> NDArray[np.uint8]:
-    start = column.offset * width
-    data = np.frombuffer(column.buffers()[1], np.uint8)[start : start + len(column) * width]
-    return data.reshape(-1, width)

@@ -111,3 +111,11 @@ def matrix(column: Any, width: int) -> NDArray[np.uint8]:
         offsets = np.frombuffer(column.buffers()[1], np.int64 if pa.types.is_large_binary(column.type) else np.int32)
         start, data = int(offsets[column.offset]), column.buffers()[2]
     return np.frombuffer(data, np.uint8)[start : start + len(column) * width].reshape(-1, width)
+
+
+def binary(rows: NDArray[np.uint8]) -> pa.Array:
+    """A column of bytes of one length, a row of the array each."""
+    width = rows.shape[1]
+    return pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(width), len(rows), [None, pa.py_buffer(np.ascontiguousarray(rows))]
+    )

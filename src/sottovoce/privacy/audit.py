@@ -24,7 +24,8 @@ from sottovoce.core.arithmetic.hashing import id_bytes, id_words
 from sottovoce.core.arithmetic.rational import float_up, loss, odds, within
 from sottovoce.core.channel import Channel, closed_forms
 from sottovoce.core.channel.base import Words
-from sottovoce.core.channel.facets import Coordinates, Guarded, Rounded, facet, need, stages_of
+from sottovoce.core.channel.closed_forms import Guarded
+from sottovoce.core.channel.facets import Coordinates, Rounded, facet, need, stages_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Domain

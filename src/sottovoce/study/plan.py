@@ -18,7 +18,7 @@ from sottovoce.core.language.display import card
 from sottovoce.core.late import load
 from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, check_integer, reject
 from sottovoce.core.question import Question
-from sottovoce.estimate.request import check_target
+from sottovoce.estimate.request import Target
 from sottovoce.study import search
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, Ways, normal_quantile
 
@@ -180,13 +180,12 @@ def plan(
     """
     if not isinstance(question, Question):
         raise reject("question", OWNER, "a question, such as Mean(Interval(0, 10))", question)
-    check_target(target)
     goal = _goal(std_error, half_width, level)
     if sum(given is None for given in (epsilon, participants, goal)) != 1:
         raise ParameterError(
             "A plan needs two of epsilon, participants and an error (std_error or half_width), and finds the third."
         )
-    request = Request(question, prior, None if methods is None else tuple(methods), mechanism, target, level)
+    request = Request(question, prior, None if methods is None else tuple(methods), mechanism, Target.of(target), level)
     budget = None if epsilon is None else check_epsilon(OWNER, epsilon)
     planner: Planner = load(f"study.planners.{question.room}:planner")(request)
     n = None if participants is None else check_integer("participants", OWNER, participants, planner.fewest, MOST)

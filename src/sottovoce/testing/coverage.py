@@ -19,6 +19,7 @@ from sottovoce.core.channel.shapes import contrast_of, histogram_of, support_rat
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.estimate.evidence import Evidence, deviate
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.asked import AskedEvidence, asked_rates
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.sums import SumsEvidence, bins
@@ -36,10 +37,10 @@ ROWS = 48  # numbers of hits at which a law of two counts is computed
 _ROUNDING = 1e-12
 
 
-def support_law(rates: Rates, n: int, held: int, target: str) -> tuple[Ints, Floats]:
+def support_law(rates: Rates, n: int, held: int, target: Target) -> tuple[Ints, Floats]:
     """The counts of supporting reports and their probabilities when a share held/n holds the code."""
     own, other = float(rates.own), float(rates.other)
-    if target == "population":
+    if target == Target.POPULATION:
         rate = other + held / n * (own - other)
         counts = _around(n * rate, math.sqrt(n * rate * (1 - rate)), n)
         return counts, stats.binom.pmf(counts, n, rate)
@@ -50,7 +51,7 @@ def support_law(rates: Rates, n: int, held: int, target: str) -> tuple[Ints, Flo
 
 
 @lru_cache(maxsize=16)
-def contrast_law(rates: Contrast, n: int, held: int, mates: int, target: str) -> tuple[Ints, Ints, Floats]:
+def contrast_law(rates: Contrast, n: int, held: int, mates: int, target: Target) -> tuple[Ints, Ints, Floats]:
     """Pairs (plus, minus) and their probabilities; `mates` others hold codes of the same group."""
     kinds = [
         (held, float(rates.plus_own), float(rates.hit_own - rates.plus_own)),
@@ -61,7 +62,7 @@ def contrast_law(rates: Contrast, n: int, held: int, mates: int, target: str) ->
 
 
 @lru_cache(maxsize=16)
-def asked_law(rates: tuple[float, float, float], n: int, held: int, target: str) -> tuple[Ints, Ints, Floats]:
+def asked_law(rates: tuple[float, float, float], n: int, held: int, target: Target) -> tuple[Ints, Ints, Floats]:
     """Pairs (bits set, bits not set) of those who are asked about a code, and their probabilities."""
     own, other, part = rates
     kinds = [(held, part * own, part * (1 - own)), (n - held, part * other, part * (1 - other))]
@@ -69,14 +70,14 @@ def asked_law(rates: tuple[float, float, float], n: int, held: int, target: str)
 
 
 def _pair_law(
-    kinds: list[tuple[int, float, float]], n: int, target: str, most: int = ROWS
+    kinds: list[tuple[int, float, float]], n: int, target: Target, most: int = ROWS
 ) -> tuple[Ints, Ints, Floats]:
     """Pairs (plus, minus) of n reports of several kinds, each with its number and its rates of plus and of minus.
 
     Where there are more than `most` likely numbers of hits, they are taken at even steps, each for those around it.
     """
     plus, minus = (sum(count * kind[side] for count, *kind in kinds) for side in (0, 1))
-    if target == "population":
+    if target == Target.POPULATION:
         kinds = [(n, plus / n, minus / n)]
     # Where everyone is asked there is no rest, and the sum of both rates may be rounded to above 1.
     spread = math.sqrt(sum(count * (up + down) * max(1 - up - down, 0) for count, up, down in kinds))
@@ -132,7 +133,7 @@ def _frequencies(window: int, kinds: list[tuple[int, float, float]], side: int) 
 
 
 @lru_cache(maxsize=16)
-def sum_law(channel: Histogram, n: int, held: int, target: str) -> tuple[Ints, Floats]:
+def sum_law(channel: Histogram, n: int, held: int, target: Target) -> tuple[Ints, Floats]:
     """The sums of a bin and their probabilities, by the powers of characteristic functions on a wide enough window."""
     off, on = (law_row(channel.part, code) for code in (0, channel.part.inputs - 1))
     found, outputs = bins(channel), np.arange(len(off))
@@ -140,7 +141,7 @@ def sum_law(channel: Histogram, n: int, held: int, target: str) -> tuple[Ints, F
     deviation = math.sqrt(n * (max(found.on, found.off) + found.slope**2))
     size = 1 << math.ceil(math.log2(2 * _REACH * deviation + len(off)))
     turned = [np.fft.fft(np.bincount(outputs % size, law, size)) for law in (off, on)]
-    if target == "population":
+    if target == Target.POPULATION:
         total = ((1 - held / n) * turned[0] + held / n * turned[1]) ** n
     else:
         total = turned[0] ** (n - held) * turned[1] ** held
@@ -150,7 +151,7 @@ def sum_law(channel: Histogram, n: int, held: int, target: str) -> tuple[Ints, F
     return sums[likely], law[likely]
 
 
-def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: str, level: float = 0.95) -> float:
+def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: Target, level: float = 0.95) -> float:
     """The probability that the interval of the first code covers its share; all others are held equally often."""
     held = round(share * n)
     channel = mechanism.channel
@@ -193,7 +194,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: st
         raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")
 
     def reaches(counts: Ints, rows: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        low, high = evidence(counts, rows).interval(level, method, target)
+        low, high = evidence(counts, rows).interval(IntervalRequest(level, method, target))
         return high >= held / n - _ROUNDING, low > held / n + _ROUNDING
 
     if method in ("wilson", "normal"):

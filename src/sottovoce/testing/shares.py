@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
-from sottovoce.core.channel.facets import Guarded, Supporting, facet, need, stages_of
+from sottovoce.core.channel.closed_forms import Guarded
+from sottovoce.core.channel.facets import Supporting, facet, need, stages_of
 from sottovoce.core.channel.shapes import contrast_of, histogram_of, shared_rates
 from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ParameterError, SpecError
@@ -21,6 +22,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
@@ -83,7 +85,7 @@ def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
     if histogram_of(mechanism.channel) is None and (known is None or known.rates_vary):
         return
     for share in (0.0, 0.05, 0.5):
-        for target in ("population", "sample"):
+        for target in Target:
             covered = coverage(mechanism, n, share, "exact", target)
             require(covered >= 0.95 - 1e-9, f"The exact interval for the {target} covers {covered:.4f} at {share}.")
 

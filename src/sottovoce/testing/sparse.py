@@ -14,6 +14,7 @@ from sottovoce.core.channel.vector.signs import score
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.sums import Sums
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.vector.sparse import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.slots import slot_rows
@@ -71,7 +72,7 @@ def check_small_sparse(mechanism: Mechanism) -> None:
         expected = [held.get(place, Fraction(0)) for place in range(slots.dimensions)]
         require(first == expected, "The mean of some place is biased.")
         exact = np.array([float(b - a**2) for a, b in zip(first, second, strict=True)])
-        for target in ("population", "sample"):
+        for target in Target:
             predicted = mechanism.variance(dict(code), 1, target=target)
             error = float(np.abs(predicted - exact).max())
             require(error <= 1e-9 * float(scale) ** 2, "The predicted variance differs from the law.")

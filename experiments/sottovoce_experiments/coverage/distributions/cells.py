@@ -22,7 +22,7 @@ from sottovoce.estimate.distribution.reach import root_of
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import deviate, slack_deviate
-from sottovoce.estimate.request import PoorIntervalWarning
+from sottovoce.estimate.request import PoorIntervalWarning, Target
 from sottovoce.tally.tally import Tally
 from sottovoce_experiments.coverage.declared.distributions import SHAPES, WIDE_RUNS
 from sottovoce_experiments.coverage.distributions.intervals import Intervals, one_by_one, together
@@ -179,10 +179,10 @@ def compatible_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Cove
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PoorIntervalWarning)
             band = found.band(LEVEL)
-        rows, values, half = known_averages(found.evidence, LEVEL, "population")  # type: ignore[arg-type]
+        rows, values, half = known_averages(found.evidence, LEVEL, Target.POPULATION)  # type: ignore[arg-type]
         if held[run] != bool((np.abs(rows @ shares - values) <= half + 1e-9).all()):
             raise AssertionError("Compatible distributions differ from those that everybody gets.")
-        limits, sets = region(found.evidence, LEVEL, "population"), np.tri(buckets - 1, buckets)  # type: ignore[arg-type]
+        limits, sets = region(found.evidence, LEVEL, Target.POPULATION), np.tri(buckets - 1, buckets)  # type: ignore[arg-type]
         own = [limits.largest(sets[edge - 1]) - limits.least(sets[edge - 1]) for edge in _SHOWN]
         below = band.high[[edge - 1 for edge in _SHOWN]] - band.low[list(_SHOWN)]  # of the shares below these edges
         widths.append((float(np.mean(own)), float(np.mean(below))))

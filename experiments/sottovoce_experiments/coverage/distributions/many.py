@@ -25,6 +25,7 @@ from sottovoce.estimate.distribution.reach import DRAWS, Singles, bound_of, draw
 from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.linear import is_projection
 from sottovoce.estimate.distribution.readings.transition import transition_of
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.sums import bins
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import Tally
@@ -171,7 +172,7 @@ class ManySums(ManyTallies):
     @cached_property
     def noise(self) -> Floats:
         """The variance of the noise of each bin."""
-        return bins(self.channel).at(self.shares, "sample")
+        return bins(self.channel).at(self.shares, Target.SAMPLE)
 
     def values(self, rows: Floats) -> Floats:
         return np.asarray(self.shares @ rows.T)

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 
 from sottovoce.core.channel.base import Channel
-from sottovoce.core.channel.facets import Divergent, Extremal, facet, outputs_of
+from sottovoce.core.channel.facets import Divergent, Extremal, Facet, facet, outputs_of
 from sottovoce.core.errors import TooLargeError
 
 MAX_SUMMED = 1 << 18  # entries of a law that are enumerated one by one
 MAX_PAIRED = 1 << 20  # of the laws of all pairs of codes
+
+
+class Guarded(Facet):
+    """Some codes may have reports that no other code sends; the ratio of all other reports has a closed form."""
+
+    lacking = "have no closed form for the ratio of those that are protected"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def protected(self) -> frozenset[int]:
+        """The codes without a report of their own; all of them for most channels."""
+
+    @abstractmethod
+    def guarded_ratio(self, sensitive: frozenset[int]) -> Fraction | None:
+        """The ratio over reports that more than one code, or a sensitive one alone, can send; None if infinite."""
 
 
 def extremes(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:

@@ -367,22 +367,6 @@ class Divergent(Facet):
         """Hockey-stick divergence at `odds`."""
 
 
-class Guarded(Facet):
-    """Some codes may have reports that no other code sends; the ratio of all other reports has a closed form."""
-
-    lacking = "have no closed form for the ratio of those that are protected"
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def protected(self) -> frozenset[int]:
-        """The codes without a report of their own; all of them for most channels."""
-
-    @abstractmethod
-    def guarded_ratio(self, sensitive: frozenset[int]) -> Fraction | None:
-        """The ratio over reports that more than one code, or a sensitive one alone, can send; None if infinite."""
-
-
 class Costed(Facet):
     """The closed forms take longer than short formulas."""
 

@@ -22,7 +22,7 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Functional, Offer
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.request import check_target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
@@ -74,10 +74,10 @@ class AttributesEvidence(Evidence):
     def values(self) -> Floats:
         return np.concatenate([part.values() for part in self.each])
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.concatenate([part.variances(target) for part in self.each])
 
-    def functional(self, weights: Floats, target: str = "population") -> Functional:
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         """Sums over one attribute. Answers to two attributes may depend on each other, which reports do not show."""
         rows, start = np.atleast_2d(weights), 0
         for part in self.each:
@@ -93,10 +93,9 @@ class AttributesEvidence(Evidence):
             return None
         return Contributions(*(np.concatenate(ends) for ends in zip(*found, strict=True)))
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        chosen = [part.default if method == "each" else method for part in self.each]
-        found = [part.interval(level, own, target) for part, own in zip(self.each, chosen, strict=True)]
-        return Bounds(*(np.concatenate(ends) for ends in zip(*found, strict=True)))
+    def interval(self, request: IntervalRequest) -> Bounds:
+        parts = [part.interval(request.instead_of("each", use=part.default)) for part in self.each]
+        return Bounds(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))
 
     @property
     def limits(self) -> tuple[Floats, Floats]:
@@ -171,10 +170,9 @@ def answer(found: Evidence, question: Question) -> Evidence | None:
 
 
 def predicted_variance(
-    mechanism: Mechanism, truth: Mapping[str, Any], n: int = 1, *, target: str = "population"
+    mechanism: Mechanism, truth: Mapping[str, Any], n: int = 1, *, target: Target = Target.POPULATION
 ) -> Floats:
     """The exact variance of each value, for the true shares, or a number that all hold, of each attribute by name."""
-    check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     question, rates = mechanism.question, _marginals(mechanism)
     if not isinstance(question, Attributes) or {*truth} != {name for name, _ in question.fields_of}:

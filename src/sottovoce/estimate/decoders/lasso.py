@@ -17,6 +17,7 @@ from sottovoce.core.params import reject
 from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.evidence import Evidence, Floats, Ints, Offer
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.design import RowCounts
 from sottovoce.estimate.shares.rows import MAX_TOGETHER, RowsEvidence
 
@@ -119,7 +120,10 @@ class LassoDecoder(Decoder):
         """How much of all answers the candidates are together, or those that were found."""
         (tried, tested), total, error = numbers, 0.0, float("nan")
         if 0 < len(about.codes) <= MAX_TOGETHER:
-            total, error = float(about.values().sum()), math.sqrt(max(0.0, float(about.covariance("population").sum())))
+            total, error = (
+                float(about.values().sum()),
+                math.sqrt(max(0.0, float(about.covariance(Target.POPULATION).sum()))),
+            )
         return LassoFit(
             iterations=tested,
             gap=0.0,

@@ -28,6 +28,7 @@ from sottovoce.estimate.distribution.quantiles.invert import EdgeWindow, best_wi
 from sottovoce.estimate.distribution.share_sums import CHECKED, COMPATIBLE, GUARDED, ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Floats, deviate, most_excess
 from sottovoce.estimate.remembered import remembered
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.variance.spread import VarianceEvidence, from_readings
 
 if TYPE_CHECKING:
@@ -67,12 +68,12 @@ class PartAnswer(LinearAnswer):
     def sums(self) -> ShareSums:
         return self.weighted if self.known else ShareSums(self.source, np.vstack([self.inner, self.outer]))
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == COMPATIBLE:
-            return Bounds(*compatible.shares(self.source, self.inner, self.outer, level, target))
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == COMPATIBLE:
+            return Bounds(*compatible.shares(self.source, self.inner, self.outer, request.level, request.target))
         if self.known:
-            return LinearAnswer.interval(self, level, method, target)
-        inner, outer = (sums.interval(level, method, target, self.slack) for sums in self.both_ends)
+            return LinearAnswer.interval(self, request)
+        inner, outer = (sums.interval(request, self.slack) for sums in self.both_ends)
         values = self.values()  # which may lie beyond both, where shares are far from what shares can be
         return Bounds(
             np.minimum(values, np.minimum(inner.low, outer.low)), np.maximum(values, np.maximum(inner.high, outer.high))
@@ -110,8 +111,8 @@ class QuantileAnswer(AnswerEvidence):
         return float(self.source.edges[0]), float(self.source.edges[-1])
 
     def values(self) -> Floats:
-        heights, _ = self._curve("population")
-        pairs = zip(self._windows("population"), self.parts, strict=True)
+        heights, _ = self._curve(Target.POPULATION)
+        pairs = zip(self._windows(Target.POPULATION), self.parts, strict=True)
         return np.array([value_of(self.source.buckets, heights, window, part) for window, part in pairs])
 
     def read(self, shares: Floats) -> Floats:
@@ -122,12 +123,13 @@ class QuantileAnswer(AnswerEvidence):
         """The shares whose quantiles are asked for."""
         return [float(part) for part in self.question.shares]
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, request: IntervalRequest) -> Bounds:
         values = self.values()
-        if method == COMPATIBLE:
-            low, high = compatible.quantiles(self.source, self.parts, level, target)
+        if request.method == COMPATIBLE:
+            low, high = compatible.quantiles(self.source, self.parts, request.level, request.target)
         else:
-            low, high = intervals(self.source.buckets, *self._curve(target), self.parts, level, even=method == EVEN)
+            curve, even = self._curve(request.target), request.method == EVEN
+            low, high = intervals(self.source.buckets, *curve, self.parts, request.level, even=even)
         return Bounds(np.minimum(low, values), np.maximum(high, values))
 
     @property
@@ -136,7 +138,7 @@ class QuantileAnswer(AnswerEvidence):
 
     def _heights(self, level: float) -> ShareSums:
         """The cumulative shares up to the edges near the quantiles."""
-        low, high = self.interval(level, "normal", "population")
+        low, high = self.interval(IntervalRequest(level, "normal"))
         edges, d = self.source.edges, len(self.source.buckets)
         near = [(edges >= a) & (edges <= b) for a, b in zip(low, high, strict=True)]
         places = np.flatnonzero(np.any(near, axis=0)[1:-1]) + 1
@@ -155,10 +157,10 @@ class QuantileAnswer(AnswerEvidence):
         buckets = self.source.buckets
         if buckets.room > 1e-9 * (buckets.step or 0):
             return False
-        heights, spreads = self._curve("population")
+        heights, spreads = self._curve(Target.POPULATION)
         return all(best_window(heights, spreads, part, level, even=True).width == 1 for part in self.parts)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         """Squared standard errors: the error of the averaged cumulative share over the density around the quantile.
 
         In a tail with few reports the density is poorly known. There the part of the interval that errors explain,
@@ -172,12 +174,12 @@ class QuantileAnswer(AnswerEvidence):
         return np.asarray((np.maximum(smooth, (high - low - wide) / 2) / deviate(USUAL)) ** 2)
 
     @remembered
-    def _windows(self, target: str) -> list[EdgeWindow]:
+    def _windows(self, target: Target) -> list[EdgeWindow]:
         """The window of each quantile at the usual level."""
         heights, spreads = self._curve(target)
         return [best_window(heights, spreads, part, USUAL) for part in self.parts]
 
-    def _curve(self, target: str) -> tuple[Floats, Callable[[Floats], Floats]]:
+    def _curve(self, target: Target) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The unbiased cumulative share at each edge, and the variances of sums of shares."""
         heights = np.concatenate([[0.0], np.cumsum(self.source.values())[:-1], [1.0]])
         return heights, lambda rows: self.source.spreads(rows, target)
@@ -215,14 +217,14 @@ class SpreadAnswer(AnswerEvidence):
         low, high = self.quantiles.read(shares)
         return np.array([high - low])
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        low, high = self.quantiles.interval(1 - (1 - level) / 2, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        low, high = self.quantiles.interval(request.at(1 - (1 - request.level) / 2))
         return Bounds(np.maximum(low[1:] - high[:1], 0), high[1:] - low[:1])
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return self.quantiles.doubt(method, level, most)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.array([self.quantiles.variances(target).sum()])
 
 
@@ -287,8 +289,8 @@ def _(question: Variance, source: DistributionEvidence) -> Evidence:
     centre = (low + high) / 2
     sums = ShareSums(source, np.array([source.buckets.numbers() - centre, source.buckets.squares(centre)]))
     return from_readings(
-        *(n, (low, high), sums.values, sums.functional("population").covariance * n),
-        lambda: sums.functional("sample").covariance * n,
+        *(n, (low, high), sums.values, sums.functional(Target.POPULATION).covariance * n),
+        lambda: sums.functional(Target.SAMPLE).covariance * n,
         reach=[source.reach_of(row) for row in sums.rows],
         poor=sums.doubt(0.95, most_excess(0.95)) is not None,
         question=question,

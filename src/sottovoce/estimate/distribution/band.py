@@ -16,7 +16,7 @@ from sottovoce.estimate.distribution.compatible import region
 from sottovoce.estimate.distribution.reach import reach
 from sottovoce.estimate.distribution.share_sums import COMPATIBLE, GUARDED, ShareSums
 from sottovoce.estimate.evidence import Bounds, Floats
-from sottovoce.estimate.request import IntervalRequest
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ def band(source: DistributionEvidence, shares: Floats, request: IntervalRequest,
 
 
 def _linear(
-    source: DistributionEvidence, level: float, target: str, seed: int, method: str | None
+    source: DistributionEvidence, level: float, target: Target, seed: int, method: str | None
 ) -> tuple[Floats, Floats, Floats, str | None]:
     """Lower and upper limits at the edges inside, half the width before they were cut, and a doubt."""
     source.check_together("A band")

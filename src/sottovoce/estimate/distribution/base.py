@@ -40,7 +40,7 @@ from sottovoce.estimate.evidence import (
     most_excess,
 )
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments, excess
-from sottovoce.estimate.request import IntervalRequest
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,10 +90,10 @@ class DistributionEvidence(Evidence):
     def offers(self) -> frozenset[Offer]:
         return frozenset({Offer.ALL_SHARES, Offer.COVARIANCE, Offer.ORDER})
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.maximum(np.diag(self.covariance(target)), 0)
 
-    def fitted(self, weights: Floats, target: str = "population") -> Functional:
+    def fitted(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         """Functionals with their covariance where the shares are likely ones: what bands are made of.
 
         A band holds if the largest of many deviations stays within it. Errors that are themselves poorly known would
@@ -121,7 +121,7 @@ class DistributionEvidence(Evidence):
                 " Intervals of shares, cumulative shares and quantiles work for any number."
             )
 
-    def spreads(self, weights: Floats, target: str = "population") -> Floats:
+    def spreads(self, weights: Floats, target: Target = Target.POPULATION) -> Floats:
         """The variances of functionals alone."""
         return np.maximum(np.diag(self.functional(weights, target).covariance), 0)
 
@@ -192,17 +192,17 @@ class DistributionEvidence(Evidence):
         """Between which numbers linear functionals of any distribution lie."""
         return rows.min(axis=1), rows.max(axis=1)
 
-    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
+    def moments_of(self, sums: ShareSums, target: Target) -> ScoreMoments | None:
         """The moments of the error of one report for sums of shares."""
         return None if sums.scores is None else sums.scores.moments()
 
-    def excess_of(self, sums: ShareSums, level: float, target: str | None) -> Floats:
+    def excess_of(self, sums: ShareSums, level: float, target: Target | None) -> Floats:
         """How many times as often as promised normal intervals may miss; without a target, the worse of both."""
         if not len(sums):
             return np.ones(0)
         if self.n < POOR_BELOW:
             return np.full(len(sums), np.inf)
-        moments = [sums.moments(one) for one in ((target,) if target else ("population", "sample"))]
+        moments = [sums.moments(one) for one in ((target,) if target else (Target.POPULATION, Target.SAMPLE))]
         known = [excess(one, self.n, level) for one in moments if one is not None]
         return np.max(known, axis=0) if known else np.ones(len(sums))
 
@@ -230,12 +230,12 @@ class DistributionEvidence(Evidence):
     def default(self) -> str:  # type: ignore[override]
         return self.checked.default
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
-        return kept_inside(self.interval(level, method, target), self.limits)
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return kept_inside(self.interval(request), self.limits)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        bounds = self.normal(level, target)
-        return self.checked.guarded(bounds, level, target) if method == GUARDED and self.is_small else bounds
+    def interval(self, request: IntervalRequest) -> Bounds:
+        bounds, guards = self.normal(request), request.method == GUARDED and self.is_small
+        return self.checked.guarded(bounds, request.level, request.target) if guards else bounds
 
     def normal_is_poor(self) -> Flags:
         poor = ~(self.checked.excess(0.95) <= most_excess(0.95))

@@ -19,6 +19,7 @@ from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Floats, Functional, Offer
 from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.mixture import Mixture, Product
 
 if TYPE_CHECKING:
@@ -60,19 +61,19 @@ class CombinedDistribution(DistributionEvidence):
     def values(self) -> Floats:
         return np.asarray(self._sum(lambda part, rows: rows @ part.values(), np.eye(len(self.buckets))))
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         return self.functional(np.eye(len(self.buckets)), target).covariance
 
-    def functional(self, weights: Floats, target: str = "population") -> Functional:
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         rows = np.atleast_2d(weights)
         spread = self._sum(lambda part, own: part.functional(own, target).covariance, rows)
         return Functional(rows @ self.values(), spread)
 
-    def fitted(self, weights: Floats, target: str = "population") -> Functional:
+    def fitted(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         rows = np.atleast_2d(weights)
         return Functional(rows @ self.values(), self._sum(lambda part, own: part.fitted(own, target).covariance, rows))
 
-    def spreads(self, weights: Floats, target: str = "population") -> Floats:
+    def spreads(self, weights: Floats, target: Target = Target.POPULATION) -> Floats:
         return np.asarray(self._sum(lambda part, own: part.spreads(own, target), np.atleast_2d(weights)))
 
     def reach_of(self, weights: Floats) -> float:
@@ -93,7 +94,7 @@ class CombinedDistribution(DistributionEvidence):
         rates = np.concatenate([one.n / self.n * one.rates for one in known])
         return ReportScores(numbers, np.concatenate([one.counts for one in known]), rates, self.n)
 
-    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
+    def moments_of(self, sums: ShareSums, target: Target) -> ScoreMoments | None:
         """Cumulants of independent parts add up."""
         second, third, fourth, sixth = (np.zeros(len(sums)) for _ in range(4))
         for part, own in zip(self.parts, self.weights, strict=True):
@@ -110,7 +111,7 @@ class CombinedDistribution(DistributionEvidence):
     @property
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all parts have the same distribution."""
-        read = [(part.values(), part.variances("population")) for part in self.parts]
+        read = [(part.values(), part.variances(Target.POPULATION)) for part in self.parts]
         return p_value(*(np.stack(each) for each in zip(*read, strict=True)))
 
     @property

@@ -27,6 +27,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.distribution.reach import reach
 from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.request import Target
 from sottovoce.tally.laws import law_row
 
 if TYPE_CHECKING:
@@ -81,14 +82,16 @@ class Region:
 
 
 def shares(
-    source: DistributionEvidence, inner: Floats, outer: Floats, level: float, target: str
+    source: DistributionEvidence, inner: Floats, outer: Floats, level: float, target: Target
 ) -> tuple[Floats, Floats]:
     """Limits of the shares of sets of buckets: the least of those inside, and the largest of those that are touched."""
     within = region(source, level, target)
     return np.array([*map(within.least, inner)]), np.array([*map(within.largest, outer)])
 
 
-def quantiles(source: DistributionEvidence, parts: Sequence[float], level: float, target: str) -> tuple[Floats, Floats]:
+def quantiles(
+    source: DistributionEvidence, parts: Sequence[float], level: float, target: Target
+) -> tuple[Floats, Floats]:
     """Limits of quantiles: the ends of the buckets in which the limits of the cumulative shares reach these parts."""
     within, buckets = region(source, level, target), source.buckets
     reached = np.triu(np.ones((len(buckets) + 1,) * 2))  # row k: from the edge k on
@@ -109,7 +112,7 @@ def averages(edges: int) -> Floats:
     return np.array(rows)
 
 
-def region(source: DistributionEvidence, level: float, target: str, seed: int = 0) -> Region:
+def region(source: DistributionEvidence, level: float, target: Target, seed: int = 0) -> Region:
     """The distributions that are compatible with the reports; the true one is among them with this probability.
 
     If there is none, the limits are widened, all by the same factor, until there is one.
@@ -126,7 +129,7 @@ def region(source: DistributionEvidence, level: float, target: str, seed: int = 
 
 
 def known_averages(
-    source: DistributionEvidence, level: float, target: str, seed: int = 0
+    source: DistributionEvidence, level: float, target: Target, seed: int = 0
 ) -> tuple[Floats, Floats, Floats]:
     """Averages of cumulative shares as weights of points, their unbiased values, and how far off all may be at once."""
     d = len(source.buckets)

@@ -28,7 +28,7 @@ from sottovoce.estimate.distribution.readings.transition import LevelsTransition
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
 from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints
-from sottovoce.estimate.request import check_target
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
@@ -94,9 +94,8 @@ def near_root(n: int, steps: int) -> int:
     return count if count > 1 else steps
 
 
-def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str = "population") -> Floats:
+def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Target = Target.POPULATION) -> Floats:
     """The exact variance of the unbiased share of each bucket, for these true shares of n participants."""
-    check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     truth = np.asarray(shares, float)
     if not (truth.ndim == 1 and truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
@@ -105,7 +104,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str
         return np.diag(share_covariance(mechanism.channel, truth, target)) / n
     transition = transition_of(mechanism.channel, len(truth))
     decode, rates = linear_decode(mechanism.channel, len(truth)), transition.forward(truth)
-    first = decode.values(rates) ** 2 if target == "population" else decode.between(truth)
+    first = decode.values(rates) ** 2 if target == Target.POPULATION else decode.between(truth)
     return np.asarray((decode.squares(rates) - first) / n)
 
 
@@ -124,7 +123,7 @@ def functional_covariance(mechanism: Mechanism, weights: Floats, shares: Floats)
     """n times the exact covariance of sums of shares with these weights, one row each, for the population."""
     channel = mechanism.channel
     if histogram_of(channel) is not None:
-        return np.asarray(weights @ share_covariance(channel, shares, "population") @ weights.T)
+        return np.asarray(weights @ share_covariance(channel, shares, Target.POPULATION) @ weights.T)
     scores = linear_decode(channel, len(shares)).scores(weights)
     rates = transition_of(channel, len(shares)).forward(shares)
     mean = scores @ rates

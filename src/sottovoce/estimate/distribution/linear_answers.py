@@ -13,6 +13,7 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums, kept_inside
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, Flags, Floats, most_excess
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -54,8 +55,8 @@ class AnswerEvidence(Evidence):
     def n(self) -> int:  # type: ignore[override]
         return self.source.n
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
-        return kept_inside(self.interval(level, method, target), self.limits)
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return kept_inside(self.interval(request), self.limits)
 
     def normal_is_poor(self) -> Flags:
         return np.full(len(self.labels), self.warning() is not None)
@@ -101,14 +102,14 @@ class LinearAnswer(AnswerEvidence):
     def contributions(self) -> Contributions | None:
         return self.source.contributions_of(self.weights)
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         return self.weighted.functional(target).covariance
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return self.weighted.variances(target)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.weighted.interval(level, method, target, self.slack)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self.weighted.interval(request, self.slack)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,10 +134,10 @@ class DensityAnswer(AnswerEvidence):
     def read(self, shares: Floats) -> Floats:
         return np.asarray(shares / self.source.buckets.widths)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.asarray(self.source.variances(target) / self.source.buckets.widths**2)
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         widths = self.source.buckets.widths
         return np.asarray(self.source.covariance(target) / np.outer(widths, widths))
 
@@ -144,6 +145,6 @@ class DensityAnswer(AnswerEvidence):
         moved, widths = self.source.contributions(), self.source.buckets.widths
         return None if moved is None else Contributions(moved.least / widths, moved.most / widths, moved.reports)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        low, high = self.source.interval(level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        low, high = self.source.interval(request)
         return Bounds(low / self.source.buckets.widths, high / self.source.buckets.widths)

@@ -16,6 +16,7 @@ from sottovoce.estimate.distribution.outputs import MORE
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Floats, Offer
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.laws import left_inverse, output_law
 from sottovoce.estimate.shares.matrix import MatrixEvidence
@@ -56,7 +57,7 @@ class SharesDistribution(DistributionEvidence):
     def values(self) -> Floats:
         return self.shares.values()
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         return self.shares.covariance(target)
 
     @property
@@ -72,11 +73,11 @@ class SharesDistribution(DistributionEvidence):
     def curve_methods(self) -> tuple[str, ...]:
         return DistributionEvidence.methods
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.shares.interval(level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self.shares.interval(request)
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
-        return self.shares.inside(level, method, target)
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return self.shares.inside(request)
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return self.shares.doubt(method, level, most)
@@ -90,9 +91,9 @@ class SharesDistribution(DistributionEvidence):
         likely = (self.counted.cells + more) / (self.n + MORE)
         return ReportScores(rows @ known.inverse, self.counted.cells.astype(np.float64), likely, self.n)
 
-    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
+    def moments_of(self, sums: ShareSums, target: Target) -> ScoreMoments | None:
         known, scores = self._law, sums.scores
-        if scores is None or known is None or target == "population":
+        if scores is None or known is None or target == Target.POPULATION:
             return DistributionEvidence.moments_of(self, sums, target)
         return scores.noise(sums.rows, known.law, known.inverse @ scores.rates)
 
@@ -104,7 +105,7 @@ class SharesDistribution(DistributionEvidence):
         found = _counted_law(own.mechanism.channel)
         return found if np.allclose(found.inverse @ own.cells, self.n * self.values()) else None
 
-    def excess_of(self, sums: ShareSums, level: float, target: str | None) -> Floats:
+    def excess_of(self, sums: ShareSums, level: float, target: Target | None) -> Floats:
         """Without a law of single reports, as often as for the worst of the single values that a sum is made of."""
         if self._law is not None:
             return DistributionEvidence.excess_of(self, sums, level, target)

@@ -24,6 +24,7 @@ from sottovoce.estimate.distribution.share_sums import COMPATIBLE, ShareSums
 from sottovoce.estimate.evidence import Contributions, Counted, Evidence, Floats, Functional, Ints, Offer
 from sottovoce.estimate.mean.scores import MOST_SCORES, ReportScores, ScoreMoments
 from sottovoce.estimate.reading import OutputReading
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.mixture import Mixture
 
 MOST_COMPATIBLE = 256  # buckets
@@ -78,18 +79,18 @@ class OutputsEvidence(DistributionEvidence):
         """
         return np.asarray((self.cells + MORE * self.transition.uniform) / (self.n + MORE))
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.maximum(self.decode.variances(self.rates, target), 0) / self.n
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         self.check_together("The covariance")
         return self.functional(np.eye(len(self.buckets)), target).covariance
 
-    def functional(self, weights: Floats, target: str = "population") -> Functional:
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         rows = np.atleast_2d(weights)
         return Functional(rows @ self.values(), self.decode.covariance(rows, self.rates, target) / self.n)
 
-    def fitted(self, weights: Floats, target: str = "population") -> Functional:
+    def fitted(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         """From counts themselves, an error would be known as poorly as the few outputs that it depends on; the rates of
         all outputs together follow from the shares of EM.
         """
@@ -106,7 +107,7 @@ class OutputsEvidence(DistributionEvidence):
         stop = self.early_stop or EARLY
         return iterate(self.likelihood(), stop=stop, smooth=False, max_iterations=MOST_UPDATES)[0]
 
-    def spreads(self, weights: Floats, target: str = "population") -> Floats:
+    def spreads(self, weights: Floats, target: Target = Target.POPULATION) -> Floats:
         return self.decode.spreads(weights, self.rates, target) / self.n
 
     @property
@@ -118,8 +119,8 @@ class OutputsEvidence(DistributionEvidence):
             return None
         return ReportScores(self.decode.scores(rows), self.cells.astype(np.float64), self.rates, self.n)
 
-    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
-        if sums.scores is None or target == "population" or not self.is_small:
+    def moments_of(self, sums: ShareSums, target: Target) -> ScoreMoments | None:
+        if sums.scores is None or target == Target.POPULATION or not self.is_small:
             return DistributionEvidence.moments_of(self, sums, target)
         return sums.scores.noise(sums.rows, self.transition.matrix, self.decode.values(self.rates))
 

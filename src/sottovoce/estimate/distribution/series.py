@@ -18,6 +18,7 @@ from sottovoce.estimate.distribution.readings.linear import ProjectedDecode, fun
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Evidence, Floats, Functional
 from sottovoce.estimate.mean.scores import ScoreMoments
+from sottovoce.estimate.request import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,25 +53,25 @@ class SeriesEvidence(OutputsEvidence):
     def rises(self) -> bool:
         return False
 
-    def variances(self, target: str) -> Floats:
-        return OutputsEvidence.variances(self, "population")
+    def variances(self, target: Target) -> Floats:
+        return OutputsEvidence.variances(self, Target.POPULATION)
 
-    def functional(self, weights: Floats, target: str = "population") -> Functional:
-        return OutputsEvidence.functional(self, weights, "population")
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
+        return OutputsEvidence.functional(self, weights, Target.POPULATION)
 
-    def fitted(self, weights: Floats, target: str = "population") -> Functional:
+    def fitted(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         """Each function has a large part of all reports, so errors are well known from the counts."""
         return self.functional(weights)
 
-    def spreads(self, weights: Floats, target: str = "population") -> Floats:
-        return OutputsEvidence.spreads(self, weights, "population")
+    def spreads(self, weights: Floats, target: Target = Target.POPULATION) -> Floats:
+        return OutputsEvidence.spreads(self, weights, Target.POPULATION)
 
     def limits_of(self, rows: Floats) -> tuple[Floats, Floats]:
         projected = rows @ self.projection
         return projected.min(axis=1), projected.max(axis=1)
 
-    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
-        return OutputsEvidence.moments_of(self, sums, "population")
+    def moments_of(self, sums: ShareSums, target: Target) -> ScoreMoments | None:
+        return OutputsEvidence.moments_of(self, sums, Target.POPULATION)
 
     def answer(self, question: Question) -> Evidence:
         found = OutputsEvidence.answer(self, question)

@@ -19,6 +19,7 @@ from sottovoce.estimate.evidence import (
 )
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.remembered import remembered
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -43,12 +44,12 @@ class ShareSums:
         return np.asarray(self.rows @ self.source.values())
 
     @remembered
-    def functional(self, target: str) -> Functional:
+    def functional(self, target: Target) -> Functional:
         """The values with their joint covariance."""
         return self.source.functional(self.rows, target)
 
     @remembered
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         """The variances of the values alone."""
         return self.source.spreads(self.rows, target)
 
@@ -58,12 +59,12 @@ class ShareSums:
         return self.source.scores_of(self.rows)
 
     @remembered
-    def moments(self, target: str) -> ScoreMoments | None:
+    def moments(self, target: Target) -> ScoreMoments | None:
         """The moments of the error of one report."""
         return self.source.moments_of(self, target)
 
     @remembered
-    def excess(self, level: float, target: str | None = None) -> Floats:
+    def excess(self, level: float, target: Target | None = None) -> Floats:
         """How many times as often as promised normal intervals may miss; without a target, the worse of both."""
         return self.source.excess_of(self, level, target)
 
@@ -97,14 +98,16 @@ class ShareSums:
             f" them apart.{better}"
         )
 
-    def interval(self, level: float, method: str, target: str, slack: float = 0.0) -> Bounds:
+    def interval(self, request: IntervalRequest, slack: float = 0.0) -> Bounds:
         """Intervals of the sums, which may be off by `slack`."""
-        errors = np.sqrt(self.variances(target))
-        half = deviate(level) * errors if not slack else slack_deviate(level, slack, errors)
+        errors = np.sqrt(self.variances(request.target))
+        half = deviate(request.level) * errors if not slack else slack_deviate(request.level, slack, errors)
         bounds = Bounds(self.values - half, self.values + half)
-        return self.guarded(bounds, level, target, room=slack) if method == GUARDED else bounds
+        return self.guarded(bounds, request.level, request.target, room=slack) if request.method == GUARDED else bounds
 
-    def guarded(self, bounds: Bounds, level: float, target: str, *, room: float = 0.0, judged: float = 0.0) -> Bounds:
+    def guarded(
+        self, bounds: Bounds, level: float, target: Target, *, room: float = 0.0, judged: float = 0.0
+    ) -> Bounds:
         """Normal intervals where these are good at a level, betting intervals elsewhere.
 
         The betting interval holds for any law of the reports and any number of them. `room` is how far the sums may be

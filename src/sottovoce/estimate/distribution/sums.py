@@ -13,6 +13,7 @@ from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Counted, Floats, Ints
 from sottovoce.estimate.mean.scores import ScoreMoments
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.sums import bins
 
 
@@ -37,14 +38,14 @@ class SumsDistribution(DistributionEvidence):
         shares = bins(self.channel).values(self.cells / self.n)
         return np.asarray(shares - (shares.sum() - 1) / len(shares))
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         return share_covariance(self.channel, self.values(), target) / self.n
 
-    def moments_of(self, sums: ShareSums, target: str) -> ScoreMoments | None:
+    def moments_of(self, sums: ShareSums, target: Target) -> ScoreMoments | None:
         """Noise is symmetric, and its moments are at most those of Laplace noise."""
         rows, shares = sums.rows, simplex(self.values())
-        noise = np.diag(rows @ share_covariance(self.channel, shares, "sample") @ rows.T)
-        if target == "sample":
+        noise = np.diag(rows @ share_covariance(self.channel, shares, Target.SAMPLE) @ rows.T)
+        if target == Target.SAMPLE:
             return ScoreMoments(noise, np.zeros(len(rows)), 6 * noise**2, 90 * noise**3)
         away = rows - (rows @ shares)[:, None]
         second, third, fourth, sixth = (away**power @ shares for power in (2, 3, 4, 6))
@@ -58,10 +59,10 @@ class SumsDistribution(DistributionEvidence):
         return float(np.abs(centred).sum() * bins(self.channel).most / bins(self.channel).slope)
 
 
-def share_covariance(channel: Channel, shares: Floats, target: str) -> Floats:
+def share_covariance(channel: Channel, shares: Floats, target: Target) -> Floats:
     """n times the covariance of the unbiased shares, where these are the true ones."""
-    noise = np.diag(bins(channel).at(shares, "sample"))
+    noise = np.diag(bins(channel).at(shares, Target.SAMPLE))
     centred = noise - noise.mean(axis=0) - noise.mean(axis=1)[:, None] + noise.mean()
-    if target == "sample":
+    if target == Target.SAMPLE:
         return np.asarray(centred)
     return np.asarray(centred + np.diag(shares) - np.outer(shares, shares))

@@ -20,6 +20,7 @@ from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.gaussian.shape import Shape, shape_of
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
@@ -52,9 +53,9 @@ class GaussianEvidence(Evidence):
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return Evidence.doubt(self, method, level, most) if self.shape is None else self.shape.sentence()
 
-    def check(self, target: str) -> None:
+    def check(self, target: Target) -> None:
         """A model of the population gives no estimates for the sample."""
-        if target != "population":
+        if target != Target.POPULATION:
             raise ParameterError(
                 "Gaussian estimates are about the population only; the target 'sample' is not available."
             )
@@ -92,17 +93,17 @@ class GaussianSideEvidence(GaussianEvidence):
     def values(self) -> Floats:
         return self._mean(self.share.values())
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         self.check(target)
         steep = np.exp(-(((self.values() - self.threshold) / self.deviation) ** 2) / 2) / math.sqrt(2 * math.pi)
         with np.errstate(divide="ignore"):
             return np.asarray(self.share.variances(target) * (self.deviation / steep) ** 2)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        self.check(target)
-        if method == "normal":
-            return self.normal(level, target)
-        low, high = self.share.interval(level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        self.check(request.target)
+        if request.method == "normal":
+            return self.normal(request)
+        low, high = self.share.interval(request)
         return Bounds(self._mean(low), self._mean(high))
 
     def normal_is_poor(self) -> Flags:
@@ -142,20 +143,20 @@ class GaussianFitEvidence(GaussianEvidence):
     def values(self) -> Floats:
         return np.array([self.mean if self.about == "mean" else self.deviation])
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         self.check(target)
         both = self.model.variance(self.mean, self.deviation)
         return np.array([both[0, 0] if self.about == "mean" else both[1, 1] * self.deviation**2])
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        self.check(target)
-        if self.about == "deviation":  # on the scale of its logarithm, whichever method
-            wide = math.sqrt(self.model.variance(self.mean, self.deviation)[1, 1]) * deviate(level)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        self.check(request.target)
+        if self.about == "deviation":  # on the scale of its logarithm, whichever request.method
+            wide = math.sqrt(self.model.variance(self.mean, self.deviation)[1, 1]) * deviate(request.level)
             ends = np.array([self.deviation * math.exp(-wide), self.deviation * math.exp(min(wide, 700))])
             return Bounds(*(np.array([end]) for end in np.clip(ends, *self.ends)))
-        if method == "normal":
-            return self.normal(level, target)
-        return Bounds(*(np.array([self._end(level, side)]) for side in (-1, 1)))
+        if request.method == "normal":
+            return self.normal(request)
+        return Bounds(*(np.array([self._end(request.level, side)]) for side in (-1, 1)))
 
     def _end(self, level: float, side: int) -> float:
         """Where the profile likelihood of the mean has fallen to the bound of a level."""

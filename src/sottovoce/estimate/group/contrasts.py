@@ -20,7 +20,7 @@ from sottovoce.estimate.evidence import Bounds, Flags, Floats, Ints, deviate
 from sottovoce.estimate.group.equal_means import PairTests, equality_statistic
 from sottovoce.estimate.group.law import Blocks, Totals
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE, Ratios
-from sottovoce.estimate.request import IntervalRequest, Target, check_level, check_target
+from sottovoce.estimate.request import IntervalRequest, Target, check_level
 from sottovoce.estimate.show.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class Compared(Protocol):
     @property
     def seen(self) -> Ints: ...
     def values(self) -> Floats: ...
-    def blocks(self, target: str) -> Blocks: ...
-    def ratios(self, target: str) -> Ratios: ...
+    def blocks(self, target: Target) -> Blocks: ...
+    def ratios(self, target: Target) -> Ratios: ...
 
 
 def mean_covariances(totals: Totals, blocks: Blocks, rows: Ints, columns: Ints) -> Floats:
@@ -70,7 +70,7 @@ class Difference:
     other: object
     value: float
     std_error: float
-    target: str
+    target: Target
     means: tuple[float, float]
     tests: PairTests
     simulated: bool = field(default=False, kw_only=True)
@@ -122,7 +122,7 @@ class Difference:
 
     def methods_sentence(self, level: float = 0.95, *, method: str = "fieller") -> str:
         """How this number was made, for a paper."""
-        about = [intervals_sentence(IntervalRequest(level, method, Target(self.target))), "The p-value is two-sided."]
+        about = [intervals_sentence(IntervalRequest(level, method, self.target)), "The p-value is two-sided."]
         n = sum(source.n for source in self.sources)
         return methods_sentence("difference between the means of two groups", n, self.sources, about, self.simulated)
 
@@ -141,7 +141,7 @@ class Difference:
     def _repr_html_(self) -> str:
         title = f"Difference: {printable(self.group)} less {printable(self.other)}"
         table = printed(self.to_frame())
-        notes = [intervals_sentence(IntervalRequest(0.95, "fieller", Target(self.target)))]
+        notes = [intervals_sentence(IntervalRequest(0.95, "fieller", self.target))]
         return card(title, table=(table.header, table.rows), notes=notes, simulated=self.simulated)
 
 
@@ -151,9 +151,8 @@ def _check_method(method: str) -> str:
     return method
 
 
-def difference(estimate: Compared, group: int, other: int, target: str) -> Difference:
+def difference(estimate: Compared, group: int, other: int, target: Target) -> Difference:
     """The difference of two groups by their numbers."""
-    check_target(target)
     if group == other:
         raise ParameterError("A difference needs two different groups.")
     for place in (group, other):
@@ -169,7 +168,7 @@ def difference(estimate: Compared, group: int, other: int, target: str) -> Diffe
     return Difference(estimate.labels[group], estimate.labels[other], one - two, error, target, (one, two), tests)
 
 
-def _errors(estimate: Compared, target: str, rows: Ints, columns: Ints) -> Floats:
+def _errors(estimate: Compared, target: Target, rows: Ints, columns: Ints) -> Floats:
     """Standard errors of differences, by the delta method."""
     totals, blocks = estimate.totals, estimate.blocks(target)
     alone = mean_covariances(totals, blocks, rows, rows) + mean_covariances(totals, blocks, columns, columns)
@@ -195,7 +194,7 @@ class Pairs:
     correction: str
     not_estimable: tuple[object, ...]
     tests: PairTests
-    target: str = "population"
+    target: Target = Target.POPULATION
     simulated: bool = field(default=False, kw_only=True)
     sources: tuple[EstimateSource, ...] = field(default=(), kw_only=True)
 
@@ -232,7 +231,7 @@ class Pairs:
         return methods_sentence(what, n, self.sources, self._about(), self.simulated)
 
     def _about(self) -> list[str]:
-        about = [intervals_sentence(IntervalRequest(self.level, "fieller", Target(self.target), simultaneous=True))]
+        about = [intervals_sentence(IntervalRequest(self.level, "fieller", self.target, simultaneous=True))]
         about.append(f"Adjusted p-values hold all at once ({self.correction.capitalize()}).")
         if self.not_estimable:
             count = plural(len(self.not_estimable), "group", ",")
@@ -258,10 +257,9 @@ class Pairs:
         return card("Differences between groups", table=shown, notes=self._about(), simulated=self.simulated)
 
 
-def all_pairs(estimate: Compared, level: float, correction: str, target: str) -> Pairs:
+def all_pairs(estimate: Compared, level: float, correction: str, target: Target) -> Pairs:
     """All differences of groups that are estimable."""
     check_level(level)
-    check_target(target)
     if correction not in CORRECTIONS:
         raise reject("correction", "all_pairs", " or ".join(map(repr, CORRECTIONS)), correction)
     shown = np.flatnonzero(estimate.estimable)
@@ -329,12 +327,11 @@ class Equality:
         return in_words(text, self.simulated)
 
 
-def equality(estimate: Compared, target: str) -> Equality:
+def equality(estimate: Compared, target: Target) -> Equality:
     """The distance of all sums from a common mean times their sizes, in the measure of their joint covariance.
 
     It needs only one estimable group, so that groups are not selected by their noise before the test.
     """
-    check_target(target)
     shown, tested = np.flatnonzero(estimate.estimable), estimate.seen
     if not len(shown) or len(tested) < 2:
         raise NoIntervalError("A test of equality needs two groups, and one whose mean is estimable.")

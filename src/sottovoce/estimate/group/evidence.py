@@ -34,7 +34,7 @@ from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, squa
 from sottovoce.estimate.group.views import GroupEvidence, GroupSharesEvidence, GroupSizesEvidence, GroupSumsEvidence
 from sottovoce.estimate.group.within import GroupVariancesEvidence, group_variances
 from sottovoce.estimate.remembered import remembered
-from sottovoce.estimate.request import check_level, check_target
+from sottovoce.estimate.request import IntervalRequest, Target, check_level
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
@@ -113,9 +113,9 @@ class GroupMeansEvidence(GroupEvidence):
 
     # --- readings ----------------------------------------------------------------------------------
     def values(self) -> Floats:
-        return self.ratios("population").values() + self.centre
+        return self.ratios(Target.POPULATION).values() + self.centre
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return self.ratios(target).variances()
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
@@ -134,7 +134,7 @@ class GroupMeansEvidence(GroupEvidence):
         low, high = np.where(known, means.min(axis=0), -np.inf), np.where(known, means.max(axis=0), np.inf)
         return Bounds(np.where(shown, low, np.nan), np.where(shown, high, np.nan))
 
-    def _covariance(self, target: str) -> Floats:
+    def _covariance(self, target: Target) -> Floats:
         """By the delta method: of the linear part of each ratio."""
         whole = np.where(self.estimable, self.totals.sizes, np.nan)
         return np.asarray(self.combined(self.centre - self.values(), target) / np.outer(whole, whole))
@@ -144,9 +144,9 @@ class GroupMeansEvidence(GroupEvidence):
         """Which groups are large enough for their mean to be shown."""
         return self._shown.flags
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        ratios = self.ratios(target)
-        low, high = ratios.fieller(level) if method == "fieller" else ratios.delta(level)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        ratios = self.ratios(request.target)
+        low, high = ratios.fieller(request.level) if request.method == "fieller" else ratios.delta(request.level)
         shown = self.estimable & np.isfinite(low)  # a mean that is not estimable has the whole range as its interval
         least, most = self.limits
         return Bounds(np.where(shown, low + self.centre, least), np.where(shown, high + self.centre, most))
@@ -190,17 +190,16 @@ class GroupMeansEvidence(GroupEvidence):
         return SupportsEvidence(self.cells.reshape(key.groups, -1).sum(axis=1), self.n, key.own, key.other)
 
     @remembered
-    def blocks(self, target: str) -> Blocks:
+    def blocks(self, target: Target) -> Blocks:
         """The covariance of sizes and centred sums, entry by entry."""
-        check_target(target)
         return self.totals.covariance(target)
 
-    def joint(self, target: str) -> tuple[Floats, Floats, Floats, Floats]:
+    def joint(self, target: Target) -> tuple[Floats, Floats, Floats, Floats]:
         """The same as matrices: size with size, size with sum, sum with size, sum with sum."""
         rows, columns = np.indices((len(self.labels), len(self.labels)))
         return self.blocks(target).at(rows, columns)
 
-    def combined(self, factor: Floats, target: str) -> Floats:
+    def combined(self, factor: Floats, target: Target) -> Floats:
         """The covariance of all sums plus these factors times sizes."""
         sizes, right, left, sums = self.joint(target)
         found = sums + factor[:, None] * right + factor[None, :] * left + np.outer(factor, factor) * sizes
@@ -212,7 +211,7 @@ class GroupMeansEvidence(GroupEvidence):
         low, high = self.limits
         limits = low - self.centre, high - self.centre
         return shown_by_size(
-            self._plain("population"), limits, self.totals.law.key.sizes(np.array(POOR_BELOW - 0.5), self.n)
+            self._plain(Target.POPULATION), limits, self.totals.law.key.sizes(np.array(POOR_BELOW - 0.5), self.n)
         )
 
     @property
@@ -222,12 +221,12 @@ class GroupMeansEvidence(GroupEvidence):
         return np.floor(self._shown.least * key.gap + self.n * key.other).astype(np.int64) + 1
 
     @remembered
-    def _plain(self, target: str) -> Ratios:
+    def _plain(self, target: Target) -> Ratios:
         size, mixed, total = self.blocks(target).diagonals()
         return Ratios(self.totals.sums, self.totals.sizes, total, mixed, size)
 
     @remembered
-    def ratios(self, target: str) -> Ratios:
+    def ratios(self, target: Target) -> Ratios:
         """Sums (less the centre) over sizes, and which of these are shown."""
         return replace(self._plain(target), shown=self._shown)
 
@@ -244,15 +243,15 @@ class GroupMeansEvidence(GroupEvidence):
             raise ParameterError(f"Unknown group {group!r}. Known: {', '.join(map(repr, labels[:20]))}.")
         return labels.index(group)
 
-    def difference(self, group: object, other: object, target: str = "population") -> Difference:
+    def difference(self, group: object, other: object, target: Target = Target.POPULATION) -> Difference:
         """The mean of one group less that of another."""
         return difference(self, self.place(group), self.place(other), target)
 
-    def all_pairs(self, level: float, correction: str, target: str) -> Pairs:
+    def all_pairs(self, level: float, correction: str, target: Target) -> Pairs:
         """Every two groups compared."""
         return all_pairs(self, level, correction, target)
 
-    def test_equality(self, target: str = "population") -> Equality:
+    def test_equality(self, target: Target = Target.POPULATION) -> Equality:
         """A test of whether all groups have the same mean."""
         return equality(self, target)
 
@@ -261,7 +260,7 @@ class GroupMeansEvidence(GroupEvidence):
         count = self.n if participants is None else check_integer("participants", "power", participants, 1, 1 << 53)
         wanted = check_difference(gap, "power")
         check_level(level)
-        error = self.difference(*groups, "population").std_error * (self.n / count) ** 0.5
+        error = self.difference(*groups, Target.POPULATION).std_error * (self.n / count) ** 0.5
         return power_at(wanted / error, level)
 
 
@@ -295,12 +294,13 @@ def solve(mechanism: Mechanism, n: int, cells: Ints) -> Totals:
     return Totals(law, n, sizes, sums, read_squares, np.maximum(bound, equal))
 
 
-def predicted_variance(mechanism: Mechanism, truth: Any = None, n: int = 1, *, target: str = "population") -> Floats:
+def predicted_variance(
+    mechanism: Mechanism, truth: Any = None, n: int = 1, *, target: Target = Target.POPULATION
+) -> Floats:
     """The variance of each group's mean from n reports, to first order, with exact covariances of sums and sizes.
 
     The truth is a `Crowd`, or a pair of the shares of the groups and the priors of their values.
     """
-    check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     return as_crowd(mechanism, truth).ratios(mechanism, n, target).variances_at_truth()
 

@@ -28,6 +28,7 @@ from sottovoce.core.channel.facets import Supporting, facet
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.evidence import Floats, Ints
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
+from sottovoce.estimate.request import Target
 
 POWERS = 4  # of what is read, whose neutral means are kept
 
@@ -199,7 +200,7 @@ class Totals:
     read_squares: Floats
     squares: Floats
 
-    def covariance(self, target: str) -> Blocks:
+    def covariance(self, target: Target) -> Blocks:
         """The covariance of estimated sizes and sums: of independent reports of one population, or given the answers.
 
         A report's share in the estimates has the mean (1, X) for its own group and 0 for others; so the
@@ -216,7 +217,7 @@ class Totals:
         counts = sheets[0].shifted(single[0], single[0], key.other, key.other, self.n) * (1 / key.gap**2)
         mixed = key.right(sheets[1].shifted(single[0], single[1], key.other, 0.0, self.n)) * (1 / key.gap)
         squares = key.both_sides(sheets[2])
-        if target == "population":
+        if target == Target.POPULATION:
             return Blocks(counts, mixed, squares, (self.sizes, self.sums), self.n)
         own = [_diagonal(-values) for values in (self.sizes, self.sums, self.squares)]
         return Blocks(counts + own[0], mixed + own[1], squares + own[2], None, self.n)

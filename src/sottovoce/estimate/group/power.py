@@ -14,7 +14,7 @@ from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.evidence import Ints, deviate
 from sottovoce.estimate.group.contrasts import check_difference, mean_covariances, power_at
 from sottovoce.estimate.group.truth import Crowd, keyed_channel
-from sottovoce.estimate.request import check_level
+from sottovoce.estimate.request import Target, check_level
 
 
 def power_of_difference(
@@ -118,7 +118,7 @@ def _planned(
 def _one_report(mechanism: Mechanism, crowd: Crowd, pair: Ints) -> tuple[float, float]:
     """n times the variance of the difference, and the n from which on both groups are estimable."""
     totals = crowd.totals(mechanism, 1.0)
-    blocks = totals.covariance("population")
+    blocks = totals.covariance(Target.POPULATION)
     spread = mean_covariances(totals, blocks, pair[:, None], pair[None, :])
     least = crowd.needed(mechanism)[pair].max()
     return float(spread[0, 0] + spread[1, 1] - 2 * spread[0, 1]), float(least)

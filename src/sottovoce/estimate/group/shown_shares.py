@@ -6,19 +6,20 @@ import numpy as np
 from scipy.special import betainc
 
 from sottovoce.estimate.evidence import Floats, Ints
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.intervals.binomials import lower_tail
 from sottovoce.estimate.shares.supports import SupportsEvidence
 
 _STEPS = 50  # of a bisection
 
 
-def lowest_share(supports: SupportsEvidence, least: Ints, alpha: float, target: str, usual: Floats) -> Floats:
+def lowest_share(supports: SupportsEvidence, least: Ints, alpha: float, target: Target, usual: Floats) -> Floats:
     """The share from which on P(at least this count | at least `least` supports) exceeds alpha.
 
     It is at most the usual lower limit, and zero if even a share of zero gives that probability: an estimate just above
     the threshold contains little information about the share.
     """
-    if target == "sample":
+    if target == Target.SAMPLE:
         return _lowest_held(supports, least, alpha, usual)
     n, counts = supports.n, supports.counts
     low = np.zeros_like(usual)

@@ -24,6 +24,7 @@ from sottovoce.estimate.group.law import Totals, group_law
 from sottovoce.estimate.group.ratio import Ratios, least_sizes
 from sottovoce.estimate.mean.moments import profile
 from sottovoce.estimate.prior import Prior, expected_answers
+from sottovoce.estimate.request import Target
 from sottovoce.tally.laws import law_at
 
 STEEPEST = 4.0  # lines that amplify the noise of readings by more are of no use
@@ -184,12 +185,12 @@ class Crowd:
         low, high, origin = value_numbers(mechanism.domain)  # type: ignore[arg-type]
         centre = centre_of(mechanism)
         limits = float(low + origin) - centre, float(high + origin) - centre
-        one = self.ratios(mechanism, 1.0, "population")
+        one = self.ratios(mechanism, 1.0, Target.POPULATION)
         # Sizes grow with n, thresholds and standard errors with its root.
         large = ((least_sizes(one, limits) + SURE * np.sqrt(one.bottom_variance)) / one.bottom) ** 2
         return np.asarray(np.maximum(large, POOR_BELOW / steadiness(mechanism, self.shares, self.means)))
 
-    def ratios(self, mechanism: Mechanism, n: float, target: str) -> Ratios:
+    def ratios(self, mechanism: Mechanism, n: float, target: Target) -> Ratios:
         """The expected sums over sizes, with the exact covariances of their estimates."""
         totals = self.totals(mechanism, n)
         size, mixed, total = totals.covariance(target).diagonals()

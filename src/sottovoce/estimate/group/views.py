@@ -16,6 +16,7 @@ from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Fl
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.group.shown_shares import lowest_share
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 
 if TYPE_CHECKING:
@@ -37,17 +38,17 @@ class GroupEvidence(Evidence):
     def offers(self) -> frozenset[Offer]:
         return frozenset({Offer.COVARIANCE})
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         groups = len(self.labels)
         if groups > MAX_GROUPS:
             raise ParameterError(f"A covariance matrix is available for up to {MAX_GROUPS} groups. Got {groups}.")
         return self._covariance(target)
 
     @abstractmethod
-    def _covariance(self, target: str) -> Floats:
+    def _covariance(self, target: Target) -> Floats:
         """The covariance matrix of at most `MAX_GROUPS` groups."""
 
-    def functional(self, weights: Floats, target: str = "population") -> Functional:
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         """Weighted sums over the groups, such as a contrast; groups of weight zero need not be estimable."""
         rows = np.atleast_2d(weights)
         used = np.flatnonzero(rows.any(axis=0))
@@ -140,7 +141,7 @@ class GroupSharesEvidence(GroupEvidence):
     def values(self) -> Floats:
         return self.supports.values() * self.scale
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return self.supports.variances(target) * self.scale**2
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
@@ -149,7 +150,7 @@ class GroupSharesEvidence(GroupEvidence):
         scale = 1.0 if self.scale == 1 else self.n * (1 - float(fakes.among(self.n)))
         return None if found is None else Bounds(*(end * scale for end in found))
 
-    def _covariance(self, target: str) -> Floats:
+    def _covariance(self, target: Target) -> Floats:
         if self.whole is None:
             return GroupEvidence.covariance(self, target)
         sizes, *_ = self.whole.joint(target)
@@ -162,22 +163,24 @@ class GroupSharesEvidence(GroupEvidence):
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return self.supports.doubt(_usual(method), level, most)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self._given_shown(self.supports.interval(level, _usual(method), target), level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self._given_shown(self.supports.interval(request.instead_of("shown", use="exact")), request)
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
-        found = self._given_shown(self.supports.inside(level, _usual(method), target), level, method, target)
+    def inside(self, request: IntervalRequest) -> Bounds:
+        found = self._given_shown(self.supports.inside(request.instead_of("shown", use="exact")), request)
         return Bounds(*(np.clip(end, *self.limits) for end in found))
 
-    def _given_shown(self, bounds: Bounds, level: float, method: str, target: str) -> Bounds:
+    def _given_shown(self, bounds: Bounds, request: IntervalRequest) -> Bounds:
         """The lower ends of groups that are shown, if the selection has an effect."""
         low, high = bounds
         # Ten standard errors above the threshold the selection has no effect.
         counts = self.supports.counts
         places = np.flatnonzero(self.shown & (counts - self.least < 10 * np.sqrt(counts)))
-        if method == "shown" and len(places):
+        if request.method == "shown" and len(places):
             supports = replace(self.supports, counts=counts[places])
-            low[places] = lowest_share(supports, self.least[places], (1 - level) / 2, target, low[places])
+            low[places] = lowest_share(
+                supports, self.least[places], (1 - request.level) / 2, request.target, low[places]
+            )
         return Bounds(low * self.scale, high * self.scale)
 
 
@@ -214,13 +217,10 @@ class GroupSumsEvidence(PartOfGroups):
         totals = self.whole.totals
         return totals.sums + self.whole.centre * totals.sizes
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         centre = self.whole.centre
         size, mixed, total = self.whole.blocks(target).diagonals()
         return np.maximum(total + 2 * centre * mixed + centre**2 * size, 0.0)
 
-    def _covariance(self, target: str) -> Floats:
+    def _covariance(self, target: Target) -> Floats:
         return self.whole.combined(np.full(len(self.labels), self.whole.centre), target)
-
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.normal(level, target)

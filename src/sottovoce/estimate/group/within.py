@@ -18,7 +18,7 @@ from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, 
 from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import keyed_channel, square_line, tells_squares
 from sottovoce.estimate.group.views import GroupEvidence, PartOfGroups
-from sottovoce.estimate.request import TARGETS
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
@@ -47,16 +47,16 @@ class GroupVariancesEvidence(PartOfGroups):
     def values(self) -> Floats:
         return self.found
 
-    def variances(self, target: str) -> Floats:
-        if target != "population":
+    def variances(self, target: Target) -> Floats:
+        if target != Target.POPULATION:
             raise NoIntervalError("The variance within a group has intervals for the population only.")
         return self.each
 
-    def _covariance(self, target: str) -> Floats:
+    def _covariance(self, target: Target) -> Floats:
         raise NoCovarianceError("The covariance of variances within groups is not known.")
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        half = deviate(level) * np.sqrt(self.variances(target)) + self.bias
+    def interval(self, request: IntervalRequest) -> Bounds:
+        half = deviate(request.level) * np.sqrt(self.variances(request.target)) + self.bias
         shown = ~np.isnan(self.found)
         return Bounds(
             np.where(shown, self.found - half, self.limits[0]), np.where(shown, self.found + half, self.limits[1])
@@ -77,7 +77,7 @@ def group_variances(found: GroupMeansEvidence) -> GroupVariancesEvidence:
         )
     line = square_line(channel)
     n_g, t_g, m_g = totals.sizes, totals.sums, totals.read_squares
-    ratios = found.ratios("population")
+    ratios = found.ratios(Target.POPULATION)
     shown = ratios.estimable
     safe = np.where(shown, n_g, 1.0)
     mean = t_g / safe
@@ -138,7 +138,7 @@ class ConditionalSharesEvidence(GroupEvidence):
     noun: ClassVar[str] = "share within"
     groups: Sequence[object]
     categories: Sequence[object]
-    ratios: dict[str, Ratios]  # by target
+    ratios: dict[Target, Ratios]
     n: int
 
     @property
@@ -154,18 +154,18 @@ class ConditionalSharesEvidence(GroupEvidence):
         return frozenset({Offer.RANGE})
 
     def values(self) -> Floats:
-        return self.ratios["population"].values()
+        return self.ratios[Target.POPULATION].values()
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return self.ratios[target].variances()
 
-    def _covariance(self, target: str) -> Floats:
+    def _covariance(self, target: Target) -> Floats:
         raise NoCovarianceError("The covariance of shares within groups is not known.")
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, request: IntervalRequest) -> Bounds:
         """From 0 to 1 if a group is not estimable."""
-        ratios = self.ratios[target]
-        low, high = ratios.delta(level) if method == "delta" else ratios.fieller(level)
+        ratios = self.ratios[request.target]
+        low, high = ratios.delta(request.level) if request.method == "delta" else ratios.fieller(request.level)
         anywhere = ~np.isfinite(low) | np.isnan(self.values())
         return Bounds(np.where(anywhere, 0.0, low), np.where(anywhere, 1.0, high))
 
@@ -182,8 +182,8 @@ def group_frequencies(estimate: Any) -> Estimate:
     groups, categories = (fields[name].labels() for name in domain.names)
     d, k = len(groups), len(categories)
     joint = estimate.evidence.values()
-    ratios: dict[str, Ratios] = {}
-    for target in TARGETS:
+    ratios: dict[Target, Ratios] = {}
+    for target in Target:
         spread = estimate.covariance(target=target).reshape(d, k, d, k)
         own = np.array([spread[g, :, g, :] for g in range(d)])
         top = np.array([np.diag(block) for block in own]).ravel()

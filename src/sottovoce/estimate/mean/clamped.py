@@ -13,6 +13,7 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Floats, Offer
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.single import SingleMean
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class SignedSumEvidence(SingleMean):
         pairs = zip(self.signs, self.parts, strict=True)
         return np.array([self.constant + sum(sign * float(part.values()[0]) for sign, part in pairs)], float)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.array([sum(float(part.variances(target)[0]) for part in self.parts)])
 
     def sentence(self, found: Estimate, level: float) -> str:
@@ -81,10 +82,10 @@ class CautiousMeanEvidence(SignedSumEvidence):
     above: MeanEvidence | None = None
     unasked: tuple[float, float] = (0.0, 0.0)  # widths of the parts below and above about which nobody was asked
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        half = 1 - (1 - level) / 2
+    def interval(self, request: IntervalRequest) -> Bounds:
+        half = 1 - (1 - request.level) / 2
         (clamped,) = self.parts
-        low, high = clamped.interval(half, "betting" if clamped.poor else "normal", target)
+        low, high = clamped.interval(request.at(half).by("betting" if clamped.poor else "normal"))
         if self.below is not None:  # one side of an interval has half its error probability
             least, end = self.below.limits
             low = low - np.clip(end - _of_bits(self.below, half).low, 0, end - least)
@@ -121,7 +122,7 @@ class SeparateSharesEvidence(SupportsEvidence):
     def offers(self) -> frozenset[Offer]:
         return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         return np.diag(self.variances(target))
 
     def sentence(self, found: Estimate, level: float) -> str:

@@ -33,7 +33,7 @@ from sottovoce.estimate.mean.of_shares import mean_of_shares
 from sottovoce.estimate.mean.readings import Readings, ReadSums, read
 from sottovoce.estimate.mean.single import ReadMean
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.request import check_target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
@@ -77,15 +77,15 @@ class MeanEvidence(ReadMean):
             raise ParameterError(UNLIKE)
         return weighted_mean(means, weights)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method not in ("betting", "anytime"):
-            return ReadMean.interval(self, level, method, target)
-        if method == "anytime" and target == "sample":
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method not in ("betting", "anytime"):
+            return ReadMean.interval(self, request)
+        if request.method == "anytime" and request.target == Target.SAMPLE:
             raise ParameterError(
                 "The anytime interval is about the population: the mean of those who have answered so far moves with"
                 " every report; for the sample use 'betting'."
             )
-        low, high = self.sides(level, method).interval(level)
+        low, high = self.sides(request.level, request.method).interval(request.level)
         return Bounds(np.array([low]), np.array([high]))
 
     def sides(self, level: float, method: str) -> Sides:
@@ -129,16 +129,15 @@ def answer(found: Evidence, question: Question) -> Evidence | None:
     return mean_of_shares(found, question.domain) if isinstance(found, SharesEvidence) else None
 
 
-def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
+def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: Target = Target.POPULATION) -> Any:
     """The exact variance of the mean of n reports, for a given truth.
 
     A number: all participants hold it. An array: the same for each of its numbers. A prior: answers are drawn from it,
     and for the population that adds to the noise.
     """
-    check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     if isinstance(truth, Prior):
-        return (average_variance(mechanism, truth) + (truth.variance if target == "population" else 0)) / n
+        return (average_variance(mechanism, truth) + (truth.variance if target == Target.POPULATION else 0)) / n
     if isinstance(truth, (list, tuple, np.ndarray)) and np.ndim(truth):
         return variances_at(mechanism, truth) / n
     return float(variance_at(mechanism, truth) / n)

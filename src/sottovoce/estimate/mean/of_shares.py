@@ -16,6 +16,7 @@ from sottovoce.core.domain.base import Domain
 from sottovoce.core.question import Mean, Question
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.mean.single import SingleMean
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.base import SharesEvidence
 
 
@@ -67,9 +68,9 @@ class WeightedSharesEvidence(SingleMean):
     def spread(self) -> float:  # type: ignore[override]
         return (self.square - self.away**2) * self.n / (self.n - 1) if self.n > 1 else self.reach**2 / 4
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         """For the sample, the squares of the answers are not noise."""
-        each = self.spread if target == "population" else min(self.square - self.held, self.spread)
+        each = self.spread if target == Target.POPULATION else min(self.square - self.held, self.spread)
         return np.array([max(each, 0.0) / self.n])
 
     @property

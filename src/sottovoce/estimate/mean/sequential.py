@@ -10,6 +10,7 @@ from sottovoce.estimate.evidence import Bounds, Flags, Floats
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.mean.combine import CombinedMeanEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.request import IntervalRequest, Target
 
 MUCH = 0.25  # of the variance of a mean: one round's part, which must then be well known
 
@@ -30,10 +31,10 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
         first, _ = self.parts
         return float(self.weights[0]) - first.n / self.n
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         """For the sample, also the random choice of who is asked first: rounds are not weighted by participants."""
         noise = CombinedMeanEvidence.variances(self, target)
-        if target == "population":
+        if target == Target.POPULATION:
             return noise
         spread = min(part.spread - float(part.grid.variances.min()) for part in self.parts)
         low, high = self.limits
@@ -41,14 +42,14 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
         first, second = self.parts
         return np.asarray(noise + self._excess**2 * answers * (1 / first.n + 1 / second.n))
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
         first, second = self.parts
-        events = 2 if target == "population" else 3
-        each = 1 - (1 - level) / events
+        events = 2 if request.target == Target.POPULATION else 3
+        each = 1 - (1 - request.level) / events
         half = sum(w * hoeffding(part.reach, part.n, each) for w, part in zip(self.weights, self.parts, strict=True))
-        if target == "sample":
+        if request.target == Target.SAMPLE:
             # Mean answers of the rounds differ by n / n_2 times the first one's distance from all; drawing without
             # replacement keeps Hoeffding's bound.
             low, high = self.limits
@@ -57,7 +58,7 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
 
     def _poor(self) -> list[MeanEvidence]:
         """Rounds whose own variance is poorly known and which contribute much to that of the mean."""
-        each = self.weights**2 * self._variances("population")
+        each = self.weights**2 * self._variances(Target.POPULATION)
         much = each > MUCH * each.sum()
         return [part for part, makes in zip(self.parts, much, strict=True) if makes and part.normal_is_poor()[0]]
 

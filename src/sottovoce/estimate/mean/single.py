@@ -12,6 +12,7 @@ from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Flags, 
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile
 from sottovoce.estimate.mean.readings import ReadSums
+from sottovoce.estimate.request import IntervalRequest, Target
 
 
 class SingleMean(Evidence):
@@ -40,13 +41,13 @@ class SingleMean(Evidence):
     def normal_is_poor(self) -> Flags:
         return np.array([self.poor])
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
-        if method == "hoeffding":
-            half = hoeffding(self.reach, self.n, level)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
+        if request.method == "hoeffding":
+            half = hoeffding(self.reach, self.n, request.level)
         else:
-            half = bernstein(self.reach, self.spread, self.n, level)
+            half = bernstein(self.reach, self.spread, self.n, request.level)
         return Bounds(self.values() - half, self.values() + half)
 
     def warning(self) -> str | None:
@@ -108,8 +109,8 @@ class ReadMean(SingleMean):
         square = float(variance * (n - 1) / n) + (float(mean) - self.centre) ** 2
         return min(self.grid.noise(code, square), self.spread)
 
-    def variances(self, target: str) -> Floats:
-        return np.array([(self.spread if target == "population" else self.noise) / self.n])
+    def variances(self, target: Target) -> Floats:
+        return np.array([(self.spread if target == Target.POPULATION else self.noise) / self.n])
 
     @property
     @abstractmethod

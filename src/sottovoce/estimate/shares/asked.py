@@ -18,6 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import asked_bits
 from sottovoce.estimate.evidence import Bounds, Counted
 from sottovoce.estimate.reading import CodeReading, Curve
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.intervals.binomials import Ints, exact_held
 from sottovoce.estimate.shares.supports import BitsEvidence, clopper_pearson, most_missed, wilson_score
 
@@ -56,9 +57,9 @@ class AskedEvidence(BitsEvidence):
         """The probability that anyone is asked about a code."""
         return chance_of_any(self.n, self.part)
 
-    def drawn(self, target: str) -> Floats | float:
+    def drawn(self, target: Target) -> Floats | float:
         """For the sample, holders among those who are asked are drawn without replacement."""
-        return 1.0 if target == "population" else (self.n - np.minimum(self.reports, self.n)) / max(self.n - 1, 1)
+        return 1.0 if target == Target.POPULATION else (self.n - np.minimum(self.reports, self.n)) / max(self.n - 1, 1)
 
     def values(self) -> Floats:
         """The share among those who were asked; 0 where nobody was, for which all values are scaled up.
@@ -68,17 +69,17 @@ class AskedEvidence(BitsEvidence):
         """
         return np.asarray(np.where(self.asked > 0, self.reading.values(self.means), 0.0) / self.anyone)
 
-    def curve(self, target: str) -> Curve:
+    def curve(self, target: Target) -> Curve:
         """Given how many were asked."""
         return self.reading.curve(self.drawn(target)).over(self.reports * self.anyone**2)
 
-    def exact(self, level: float, target: str) -> Bounds:
+    def exact(self, level: float, target: Target) -> Bounds:
         """Clopper and Pearson's limits given how many were asked; for a sample that was asked as a whole, its own.
 
         Of a part of the sample they hold too: the bits are as many independent ones, with the same mean rate and less
         spread (Hoeffding 1956).
         """
-        if target == "sample" and self.part == 1:
+        if target == Target.SAMPLE and self.part == 1:
             held = exact_held(self.counts, self.asked.astype(np.int64), self.own, self.other, level)
             return Bounds(held[0] / self.n, held[1] / self.n)
         return self._with_values(self._bounds(clopper_pearson(self.counts, self.asked, level)))
@@ -119,12 +120,12 @@ def asked_rates(mechanism: Mechanism) -> tuple[float, float, float]:
     return float(rates.own), float(rates.other), chosen.asked / chosen.k
 
 
-def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: Target) -> Floats:
     """The exact variance: that given how many were asked, on average, and that of the mean, which is 0 or scaled up."""
     own, other, part = asked_rates(mechanism)
     anyone, inverse = chance_of_any(n, part), mean_inverse(n, part)
     within = CodeReading.of_rates(own, other).at(truth, target) * inverse
-    if target == "sample":
+    if target == Target.SAMPLE:
         within += truth * (1 - truth) * max(n * inverse - anyone, 0.0) / max(n - 1, 1)
     return np.asarray(within / anyone**2 + truth**2 * (1 - anyone) / anyone)
 

@@ -26,6 +26,7 @@ from sottovoce.estimate.evidence import (
     deviate,
 )
 from sottovoce.estimate.reading import Curve
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.laws import PAIRWISE, output_law
 from sottovoce.estimate.shares.likelihood import mixture
 from sottovoce.estimate.shares.mixture import Mixture
@@ -64,7 +65,7 @@ class SharesEvidence(Evidence):
     supports: SupportCounts | None = None  # where shares are counts of supports with the same two rates for all codes
     __slots__ = ()
 
-    def exact(self, level: float, target: str) -> Bounds:
+    def exact(self, level: float, target: Target) -> Bounds:
         """Intervals whose coverage is at least the level for every n."""
         raise NoIntervalError(f"Shares of {self.origin} have no exact interval; use method='normal'.")
 
@@ -84,33 +85,29 @@ class SharesEvidence(Evidence):
     def reach_of(self, weights: Floats) -> float:
         """A bound on the range of readings, for these weights of the scores of all codes."""
 
-    def curve(self, target: str) -> Curve:
+    def curve(self, target: Target) -> Curve:
         """The variance of each estimate as a function of its true share; constant if nothing else is known."""
         return Curve(self.variances(target))
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == "bounded":
-            return self.inside(level, "exact", target)
-        if method == "wilson" and target == "sample":
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "bounded":
+            return self.inside(request.by("exact"))
+        if request.method == "wilson" and request.target == Target.SAMPLE:
             raise ParameterError("The Wilson interval is about the population; for the sample use 'exact'.")
-        if method == "exact":
-            return self.exact(level, target)
-        return self.wilson(level) if method == "wilson" else self.normal(level, target)
+        if request.method == "exact":
+            return self.exact(request.level, request.target)
+        return self.wilson(request.level) if request.method == "wilson" else self.normal(request)
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
+    def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals in [0, 1] that are never empty and contain the estimate, moved into [0, 1].
 
         The upper end is that of an estimate of at least 0, the lower end that of one of at most 1. Both ends rise with
         the estimate, so the interval contains all shares of the one that is not moved, and covers at least as often.
         """
-        if method == "bounded":
-            method = "exact"
+        usual = request.instead_of("bounded", use="exact")
         raised, lowered = self.moved()
         nearest = np.clip(self.values(), 0, 1)
-        low, high = (
-            lowered.interval(level, method, target).low,
-            raised.interval(level, method, target).high,
-        )
+        low, high = lowered.interval(usual).low, raised.interval(usual).high
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
 
     @property
@@ -180,9 +177,9 @@ class SharesEvidence(Evidence):
         """The score of each cell of a tally, for each of the codes that the evidence is about."""
         raise NoCovarianceError(PAIRWISE)
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         shares, moments = self.values(), self.second_moments()
-        first = np.outer(shares, shares) if target == "population" else np.diag(shares)
+        first = np.outer(shares, shares) if target == Target.POPULATION else np.diag(shares)
         result = np.asarray((moments - first) / self.n)
         np.fill_diagonal(result, self.variances(target))  # the same variances as in the intervals
         return result

@@ -16,6 +16,7 @@ from sottovoce.estimate.evidence import Bounds, Counted, Evidence, Offer, Output
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.reading import Curve
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence, score_bounds
 from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
 from sottovoce.estimate.shares.intervals.misses import SHARES
@@ -69,7 +70,7 @@ class CombinedSharesEvidence(SharesEvidence):
     def values(self) -> Floats:
         return np.asarray((self.weights * self._shares()).sum(axis=0))
 
-    def curve(self, target: str) -> Curve:
+    def curve(self, target: Target) -> Curve:
         each = [part.curve(target) for part in self.parts]
         squares = self.weights**2
         return Curve(
@@ -79,10 +80,10 @@ class CombinedSharesEvidence(SharesEvidence):
             )
         )
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return self.curve(target).at(np.clip(self.values(), 0, 1))
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         weighted = (np.outer(w, w) * part.covariance(target) for w, part in zip(self.weights, self.parts, strict=True))
         result = np.sum(list(weighted), axis=0)
         np.fill_diagonal(result, self.variances(target))  # the same variances as in the intervals
@@ -91,7 +92,7 @@ class CombinedSharesEvidence(SharesEvidence):
     def second_moments(self) -> Floats:
         """As of one report among all."""
         shares = self.values()
-        return np.asarray(self.n * self.covariance("population") + np.outer(shares, shares))
+        return np.asarray(self.n * self.covariance(Target.POPULATION) + np.outer(shares, shares))
 
     def null_errors(self) -> Floats:
         squares = [(w * part.null_errors()) ** 2 for w, part in zip(self.weights, self.parts, strict=True)]
@@ -116,7 +117,7 @@ class CombinedSharesEvidence(SharesEvidence):
     @property
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all parts have the same shares."""
-        return p_value(self._shares(), np.stack([part.variances("population") for part in self.parts]))
+        return p_value(self._shares(), np.stack([part.variances(Target.POPULATION) for part in self.parts]))
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights, self.parts)
@@ -126,31 +127,31 @@ class CombinedSharesEvidence(SharesEvidence):
         counts = [part.supports.counts for part in self.parts if part.supports is not None]
         return np.asarray(sum(int(a) * count for a, count in zip(law.multiples, counts, strict=True)))
 
-    def exact(self, level: float, target: str) -> Bounds:
-        if self.law is None or target == "sample":
+    def exact(self, level: float, target: Target) -> Bounds:
+        if self.law is None or target == Target.SAMPLE:
             raise NoIntervalError("These tallies together have no exact interval of this kind; use method='wilson'.")
         return self.law.limits(self._totals(self.law), level)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == "wilson":
-            return self._score(self.values(), level, target)
-        return SharesEvidence.interval(self, level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "wilson":
+            return self._score(self.values(), request.level, request.target)
+        return SharesEvidence.interval(self, request)
 
     def wilson(self, level: float) -> Bounds:
-        return self._score(self.values(), level, "population")
+        return self._score(self.values(), level, Target.POPULATION)
 
-    def _score(self, values: Floats, level: float, target: str) -> Bounds:
+    def _score(self, values: Floats, level: float, target: Target) -> Bounds:
         return score_bounds(values, self.curve(target), level)
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
+    def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals in [0, 1] that contain the estimate, moved into [0, 1]; never empty."""
         nearest = np.clip(self.values(), 0, 1)
-        if method in ("bounded", "exact") and target == "population" and self.law is not None:
+        if request.method in ("bounded", "exact") and request.target == Target.POPULATION and self.law is not None:
             totals, law = self._totals(self.law), self.law
-            low = law.limits(np.minimum(totals, int(law.origin + law.slope)), level).low
-            high = law.limits(np.maximum(totals, int(np.ceil(law.origin))), level).high
+            low = law.limits(np.minimum(totals, int(law.origin + law.slope)), request.level).low
+            high = law.limits(np.maximum(totals, int(np.ceil(law.origin))), request.level).high
         else:
-            low, high = self.interval(level, "wilson" if method in ("bounded", "exact") else method, target)
+            low, high = self.interval(request.instead_of("bounded", "exact", use="wilson"))
             move = nearest - self.values()
             low, high = low + np.minimum(move, 0), high + np.maximum(move, 0)
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
@@ -169,8 +170,8 @@ class CombinedSharesEvidence(SharesEvidence):
         def interval(totals: Ints) -> Bounds:
             values = np.asarray((totals - law.origin) / law.slope, np.float64)
             if method == "wilson":
-                return first._score(values, level, "population")
-            half = deviate(level) * np.sqrt(first.curve("population").at(np.clip(values, 0, 1)))
+                return first._score(values, level, Target.POPULATION)
+            half = deviate(level) * np.sqrt(first.curve(Target.POPULATION).at(np.clip(values, 0, 1)))
             return Bounds(values - half, values + half)
 
         worst = max(law.missed(float(share), interval) for share in SHARES[::4])

@@ -15,6 +15,7 @@ from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
 from sottovoce.estimate.reading import CodeReading
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.intervals.binomials import Ints
 from sottovoce.estimate.shares.intervals.misses import normal_score_excess, score_excess
 from sottovoce.estimate.shares.intervals.score_sums import drift_limits, held_limits
@@ -65,16 +66,16 @@ class ContrastsEvidence(ReadSharesEvidence):
     def _totals(self) -> Ints:
         return np.asarray(2 * self.plus - self.hits)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         """A group is hit at least as often as by the holders of the code and by chance."""
         shares = np.clip(self.values(), 0, 1)
         least = self.hit_other + shares * (self.hit_own - self.hit_other)
         return sign_reading(self.slope, np.clip(self.hits / self.n, least, self.hit_own)).at(shares, target) / self.n
 
-    def exact(self, level: float, target: str) -> Bounds:
+    def exact(self, level: float, target: Target) -> Bounds:
         """The joint law of scores and hits, inverted (`estimate.score_sums`)."""
         totals = self._totals()
-        if target == "sample":
+        if target == Target.SAMPLE:
             first, last = held_limits(totals, self.hits, self.n, (self.hit_own, self.hit_other), level)
             return Bounds(first / self.n, last / self.n)
         low, high = drift_limits(totals, self.hits, self.n, (self.hit_other, self.hit_own), level)
@@ -133,7 +134,7 @@ def from_cells(counted: Counted) -> ContrastsEvidence:
     return ContrastsEvidence(plus, hits, counted.n, float(rates.hit_own), float(rates.plus_own), counted)
 
 
-def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: Target) -> Floats:
     """The exact variance of each share, for these true shares: a group is hit by those who hold one of its codes."""
     sets = sets_of(mechanism.channel)
     rates: Any = rates_of(mechanism.channel)

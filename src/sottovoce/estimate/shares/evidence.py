@@ -24,7 +24,7 @@ from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.candidates import candidate_codes
 from sottovoce.estimate.evidence import Counted, Evidence
 from sottovoce.estimate.on_demand import TallyOnDemand
-from sottovoce.estimate.request import check_target
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares import asked, contrasts, matrix, rows, sums, supports
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.candidates import about_codes
@@ -76,9 +76,8 @@ def answer(found: Evidence, question: Question) -> Evidence | None:
     return groups.shares if groups is not None and groups.shares.question == question else None
 
 
-def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: str = "population") -> Floats:
+def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Target = Target.POPULATION) -> Floats:
     """The exact variance of each estimated share, for these true shares of n participants."""
-    check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     inputs = mechanism.channel.inputs
     try:

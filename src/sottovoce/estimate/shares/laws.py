@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.compose.public import numbered_functions
-from sottovoce.core.channel.facets import Supporting, need, outputs_of
+from sottovoce.core.channel.facets import Supporting, need, outputs_of, rounding_of
 from sottovoce.core.errors import NoCovarianceError, ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -29,9 +29,12 @@ PAIRWISE = (
 
 def output_law(channel: Channel) -> Floats:
     """The law of a channel with numbered outputs, one row per code."""
-    if outputs_of(channel) is None or channel.publics:
+    outputs = outputs_of(channel)
+    if outputs is None or channel.publics:
         raise TypeError(f"The reports of a {channel.kind} channel are not numbered.")
-    return np.array([law_at(channel, code) for code in channel.codes()])
+    if channel.codes_are_indices or rounding_of(channel) is not None:
+        return np.array([law_at(channel, code) for code in channel.codes()])
+    return np.array([[float(channel.likelihood(y, code)) for y in range(outputs)] for code in channel.codes()])
 
 
 @lru_cache(maxsize=8)

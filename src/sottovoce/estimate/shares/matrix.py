@@ -13,6 +13,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Ints
 from sottovoce.estimate.reading import MatrixReading
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import moved_inside
 from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.laws import left_inverse, output_law
@@ -45,7 +46,7 @@ class MatrixEvidence(SharesOfTally):
     def values(self) -> Floats:
         return self.reading.values(self.rates)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         values = self.values()
         each = self.reading.variances(self.rates, target, np.clip(values, 0, 1))
         # The outputs that support a code may all be missing. Then those of the nearest shares replace them.
@@ -66,9 +67,9 @@ class MatrixEvidence(SharesOfTally):
         """Other codes contribute through the observed outputs."""
         return np.asarray(np.sqrt(self.reading.squares(self.rates) / self.n))
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
+    def inside(self, request: IntervalRequest) -> Bounds:
         """The estimate moved into [0, 1], plus and minus as much as without moving it."""
-        return moved_inside(self, self.interval(level, "exact" if method == "bounded" else method, target))
+        return moved_inside(self, self.interval(request.instead_of("bounded", use="exact")))
 
     def excess(self, method: str, level: float) -> Floats:
         return np.zeros(len(self.inverse))
@@ -83,7 +84,7 @@ def from_cells(counted: Counted) -> MatrixEvidence:
     return MatrixEvidence(counted.cells, counted.n, left_inverse(channel), output_law(channel), counted)
 
 
-def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: Target) -> Floats:
     """The exact variance of each share, for these true shares."""
     reading = MatrixReading(left_inverse(mechanism.channel))
     return reading.variances(truth @ output_law(mechanism.channel), target, truth) / n

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import Contributions
 from sottovoce.estimate.reading import CodeReading, Curve
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.combine import SharesOfTally
 
 Floats = NDArray[np.float64]
@@ -36,22 +37,22 @@ class ReadSharesEvidence(SharesOfTally):
         """How many reports each mean is over: a number, or one for each code."""
         return np.asarray(self.n, float)
 
-    def drawn(self, target: str) -> Any:
+    def drawn(self, target: Target) -> Any:
         """The part of the spread between holders and others that counts for a target."""
-        return 1.0 if target == "population" else 0.0
+        return 1.0 if target == Target.POPULATION else 0.0
 
     def values(self) -> Floats:
         return self.reading.values(self.means)
 
-    def curve(self, target: str) -> Curve:
+    def curve(self, target: Target) -> Curve:
         return self.reading.curve(self.drawn(target)).over(self.reports)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         # Where holders always support a code the variance at a share of one is zero; rounding must not make it less.
         return np.asarray(np.maximum(self.curve(target).at(np.clip(self.values(), 0, 1)), 0.0))
 
     def null_errors(self) -> Floats:
-        return np.asarray(np.sqrt(np.broadcast_to(self.curve("population").free, self.means.shape)))
+        return np.asarray(np.sqrt(np.broadcast_to(self.curve(Target.POPULATION).free, self.means.shape)))
 
     def contributions(self) -> Contributions | None:
         return self.reading.of_each(np.broadcast_to(self.reports, self.means.shape))

@@ -21,6 +21,7 @@ from scipy import linalg, stats
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Counted, Offer, deviate
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
 from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.design import RowCounts, rows_of
@@ -116,21 +117,21 @@ class RowsEvidence(SharesOfTally):
         shares = self.rows.products(self.rows.centred, every) / self._scale
         return second_moments(self.rows, shares + (1 - shares.sum()) / codes)[self.codes]
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         shares = np.clip(self._values, 0, 1)
         if self._second is not None:
             # The second moment is linear in the estimates as they are, so what is subtracted is too: moved into [0, 1]
             # they would be too large at a share of zero on average, and the variance too small.
-            each = self._second - (shares**2 if target == "population" else self._values)
+            each = self._second - (shares**2 if target == Target.POPULATION else self._values)
             # From few reports the two parts do not fit together; the noise of the bits is there in any case.
             return np.asarray(np.maximum(each / self.n, self._noise))
         # A report of another value reads something in its row, and which row it is, is chance.
         found = self._noise + (1 - shares) * self.rows.collisions / self.n
         sampling = shares * (1 - shares) / self.n
         if self.rows.exclusive:  # its counts vary with the sample
-            found = found - (sampling if target == "sample" else 0)
+            found = found - (sampling if target == Target.SAMPLE else 0)
             found = np.maximum(found, self._least_noise(shares))  # few counts do not show all of it
-        elif target == "population":
+        elif target == Target.POPULATION:
             found = found + sampling
         return np.asarray(found + self._unbalanced)
 
@@ -178,7 +179,7 @@ class RowsEvidence(SharesOfTally):
         beyond = rows.mean_square(left) / kept - rows.mean_noise
         return min(1.0, max(0.0, beyond / self._scale**2 * len(rows.totals) / rows.collisions))
 
-    def covariance(self, target: str) -> Floats:
+    def covariance(self, target: Target) -> Floats:
         if len(self.codes) > MAX_TOGETHER:
             raise TooLargeError(
                 f"The covariance of {len(self.codes)} shares is too large; it is given up to {MAX_TOGETHER}."
@@ -196,17 +197,17 @@ class RowsEvidence(SharesOfTally):
         return replace(self, counted=replace(self.counted, codes=codes, names=labels))
 
     # --- intervals ----------------------------------------------------------------------------------
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.inside(level, "normal", target) if method == "bounded" else self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self.inside(request.by("normal")) if request.method == "bounded" else self.normal(request)
 
-    def inside(self, level: float, method: str, target: str) -> Bounds:
-        return moved_inside(self, self.normal(level, target))
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return moved_inside(self, self.normal(request))
 
     def excess(self, method: str, level: float) -> Floats:
         """By an Edgeworth expansion: bits are skewed, and so is how often public functions collide."""
         z = deviate(level)
         weight = z * stats.norm.pdf(z) / stats.norm.sf(z)
-        skew, tail = self._collision_law(self.variances("population"))
+        skew, tail = self._collision_law(self.variances(Target.POPULATION))
         collided = tail / 24 * (z**2 - 3) + skew**2 / 72 * (z**4 - 10 * z**2 + 15)
         return np.asarray(np.clip(1 + weight * (collided + self._skewed_bits(z)), 0.0, 1 / (1 - level)))
 
@@ -255,7 +256,7 @@ def from_cells(counted: Counted) -> RowsEvidence:
     return RowsEvidence(rows_of(counted.mechanism, counted.cells), counted.n, counted)
 
 
-def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: Target) -> Floats:
     """The exact variance of each share of a closed domain, for these true shares.
 
     Of one report in row c of a value u, the score of v has a mean of (overlap - h/g) / (h (1 - 1/g)), and the noise of
@@ -264,7 +265,7 @@ def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str)
     rows = rows_of(mechanism, np.zeros(mechanism.cells, np.int64))
     if not rows.chosen.orthogonal:
         raise ParameterError("Hashed cohorts have no exact variance: it depends on which values are listed.")
-    return np.asarray((second_moments(rows, truth) - (truth**2 if target == "population" else truth)) / n)
+    return np.asarray((second_moments(rows, truth) - (truth**2 if target == Target.POPULATION else truth)) / n)
 
 
 def second_moments(rows: RowCounts, shares: Floats) -> Floats:

@@ -15,6 +15,7 @@ from sottovoce.core.channel.shapes import Binwise
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Ints
 from sottovoce.estimate.reading import CodeReading
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.base import score_bounds
 from sottovoce.estimate.shares.read import ReadSharesEvidence
 from sottovoce.tally.laws import law_row
@@ -69,14 +70,14 @@ class SumsEvidence(ReadSharesEvidence):
     def means(self) -> Floats:
         return np.asarray(self.sums / self.n)
 
-    def exact(self, level: float, target: str) -> Bounds:
+    def exact(self, level: float, target: Target) -> Bounds:
         """Shares that no exponential bound on the tail of the sum refutes; for each tilt it is linear in the share."""
         mean = self.means - self.bins.start
         log_alpha = np.log((1 - level) / 2) / self.n
         low, high = np.full(len(mean), -np.inf), np.full(len(mean), np.inf)
         for tilt, off, on in zip(self.bins.tilts, *self.bins.tilted, strict=True):
             bound = tilt * mean + log_alpha
-            if target == "population":
+            if target == Target.POPULATION:
                 share = (np.exp(bound - off) - 1) / np.expm1(on - off)
             else:
                 share = (bound - off) / (on - off)
@@ -84,7 +85,7 @@ class SumsEvidence(ReadSharesEvidence):
         return Bounds(np.minimum(low, self.values()), np.maximum(high, self.values()))
 
     def wilson(self, level: float) -> Bounds:
-        return score_bounds(self.values(), self.curve("population"), level)
+        return score_bounds(self.values(), self.curve(Target.POPULATION), level)
 
     def excess(self, method: str, level: float) -> Floats:
         """Sums of noise with a known variance are close to normal from `POOR_BELOW` reports on."""
@@ -95,7 +96,7 @@ class SumsEvidence(ReadSharesEvidence):
 
     def _second_moments(self, own: Counted, codes: Ints) -> Floats:
         """Bins are independent, and at most one of two has a mean score."""
-        return np.diag(self.bins.at(self.values(), "sample"))
+        return np.diag(self.bins.at(self.values(), Target.SAMPLE))
 
     def moved(self) -> tuple[SumsEvidence, SumsEvidence]:
         least, most = (self.n * mean for mean in (self.bins.start, self.bins.start + self.bins.slope))
@@ -113,6 +114,6 @@ def from_cells(counted: Counted) -> SumsEvidence:
     return SumsEvidence(counted.cells, counted.n, bins(counted.mechanism.channel), counted)
 
 
-def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: Target) -> Floats:
     """The exact variance of each share, for these true shares."""
     return bins(mechanism.channel).at(truth, target) / n

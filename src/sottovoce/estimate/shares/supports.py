@@ -21,6 +21,7 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
 from sottovoce.estimate.reading import CodeReading
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.base import SupportCounts
 from sottovoce.estimate.shares.intervals.binomials import Ints, exact_held
 from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess, wilson_excess
@@ -92,8 +93,8 @@ class SupportsEvidence(BitsEvidence):
     def supports(self) -> SupportCounts | None:  # type: ignore[override]
         return SupportCounts(self.counts, self.n, self.own, self.other) if np.ndim(self.own) == 0 else None
 
-    def exact(self, level: float, target: str) -> Bounds:
-        if target == "population":
+    def exact(self, level: float, target: Target) -> Bounds:
+        if target == Target.POPULATION:
             return self._bounds(clopper_pearson(self.counts, self.n, level))
         trials = np.full(self.counts.shape, self.n, np.int64)
         if np.ndim(self.own) == 0:
@@ -151,7 +152,7 @@ def from_cells(counted: Counted) -> SupportsEvidence:
     return SupportsEvidence(counts, counted.n, *two_rates(mechanism.channel), counted)
 
 
-def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: str) -> Floats:
+def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: Target) -> Floats:
     """The exact variance of each share, for these true shares."""
     return CodeReading.of_rates(*two_rates(mechanism.channel)).at(truth, target) / n
 

@@ -26,6 +26,7 @@ from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.evidence import evidence as mean_evidence
 from sottovoce.estimate.mean.from_sums import SummedMeanEvidence, from_sums
 from sottovoce.estimate.mean.readings import scale_of
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.of_shares import variance_of_shares
@@ -158,7 +159,7 @@ def _stretches(mechanism: Mechanism) -> list[tuple[Any, slice]]:
     return [(scale, slice(scale.first, end)) for scale, end in zip(scales, ends, strict=True)]
 
 
-def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
+def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: Target = Target.POPULATION) -> Any:
     """Raises: only the protocol can predict this error, not its mechanism."""
     raise ParameterError(
         f"The error of a variance by {mechanism.name} depends on the whole law of the answers: use the protocol's"

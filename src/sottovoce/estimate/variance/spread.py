@@ -28,6 +28,7 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
 
 CURVED = 0.25  # share of the variance of an estimate that comes from the square of the mean's error and is not normal
@@ -112,31 +113,31 @@ class VarianceEvidence(Evidence):
         """The contribution of the squared error of the mean to the variance of the estimate."""
         return curved(float(self.number.variance), self.number.n)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         known = ReadingNoise(float(self.number.variance), float(self.square.variance), float(self.joint or 0))
         crowd = self.distance, (self.number.n, self.square.n)
         found = straight(*known, *crowd)
         # For a sample, only the variance of (x - mean)**2 over n is saved. Two separate parts of the participants
         # do not determine it, so for them the interval for the population serves both.
-        if target == "sample" and self.noise is not None:
+        if target == Target.SAMPLE and self.noise is not None:
             found = min(found, max(0.0, straight(*self.noise(), *crowd)))
         # For counts of supports the law of pairs replaces sample moments, and few reports may make it negative.
         return np.array([max(found, 0.0) + self._curve])
 
     # --- intervals ---------------------------------------------------------------------------------
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
-        factor = self.n / (self.n - 1) if target == "sample" else 1.0
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
+        factor = self.n / (self.n - 1) if request.target == Target.SAMPLE else 1.0
         most = self.limits[1] * factor
-        if self.learned and target == "sample":
+        if self.learned and request.target == Target.SAMPLE:
             if self._few:
                 return Bounds(np.array([0.0]), np.array([most]))  # all that is certain about these participants
             raise NoIntervalError(
                 "The centre was estimated from some of the participants, so the hoeffding interval is about the"
                 " population; for the sample use 'normal'."
             )
-        low, high = self._both(level)
+        low, high = self._both(request.level)
         low, high = low - self.slack, high + self.slack
         return Bounds(np.array([min(max(low * factor, 0.0), most)]), np.array([min(max(high * factor, 0.0), most)]))
 
@@ -150,7 +151,7 @@ class VarianceEvidence(Evidence):
 
     def normal_is_poor(self) -> Flags:
         """Too few reports, or too much of the error comes from the square of the mean's own error."""
-        curved = self._curve > CURVED * float(self.variances("population")[0])
+        curved = self._curve > CURVED * float(self.variances(Target.POPULATION)[0])
         return np.array([self._few or curved])
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
@@ -175,11 +176,11 @@ class VarianceEvidence(Evidence):
         An interval that reaches below zero is as good as any other. A doubt about estimates near zero would leave the
         larger ones without a doubt, and of those too many miss: they are large because of their errors.
         """
-        if self.normal(level, "population").high[0] >= 0:
+        if self.normal(IntervalRequest(level)).high[0] >= 0:
             return None
         return (
             f"All of this interval lies below zero, where no variance is: the estimate is {float(self.exact):.3g}, with"
-            f" a standard error of {math.sqrt(self.variances('population')[0]):.3g}. The hoeffding interval holds."
+            f" a standard error of {math.sqrt(self.variances(Target.POPULATION)[0]):.3g}. The hoeffding interval holds."
         )
 
 
@@ -267,14 +268,14 @@ class DeviationEvidence(Evidence):
         found = self.spread.without_fakes(fakes)
         return None if found is None else Bounds(*(np.sqrt(np.maximum(end, 0)) for end in found))
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         """By the delta method; if the variance is less than its own error, at that error."""
         errors = self.spread.variances(target)
         at = np.maximum(self.spread.values(), np.sqrt(errors))
         return np.asarray(np.divide(errors, 4 * at, out=np.zeros_like(errors), where=at > 0))
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return Bounds(*(np.sqrt(np.maximum(end, 0)) for end in self.spread.interval(level, method, target)))
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return Bounds(*(np.sqrt(np.maximum(end, 0)) for end in self.spread.interval(request)))
 
     def normal_is_poor(self) -> Flags:
         return self.spread.normal_is_poor()

@@ -17,7 +17,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Offer
+from sottovoce.estimate.evidence import POOR_BELOW, Offer
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
 Floats = NDArray[np.float64]
@@ -50,11 +51,8 @@ class BallEvidence(VectorEvidence):
     def values(self) -> Floats:
         return self.means
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.asarray(self.spreads / self.n)
-
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        return self.normal(level, target)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -90,7 +88,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> BallEvidence:
     return BallEvidence(n, means, spreads, radius, rare, Axes.of("coordinate", mechanism.domain), mechanism.question)
 
 
-def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Floats:
+def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: Target = Target.POPULATION) -> Floats:
     """The variance of each coordinate of the mean of n reports, if all participants hold this vector."""
     capped, radius = need(mechanism.channel, Capped), _radius(mechanism)
     reading, dimensions = capped.reading(), dimensions_of(mechanism.channel)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.core.errors import NoCovarianceError
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.request import Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
@@ -24,7 +25,7 @@ class VectorEvidence(Evidence):
     noun: ClassVar[str] = "mean of a coordinate"
     __slots__ = ()
 
-    def covariance(self, target: str) -> NDArray[np.float64]:
+    def covariance(self, target: Target) -> NDArray[np.float64]:
         if len(self.values()) == 1:
             return super().covariance(target)
         raise NoCovarianceError("A tally of vectors counts each coordinate by itself, so their covariance is unknown.")

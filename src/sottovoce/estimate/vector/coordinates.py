@@ -24,6 +24,7 @@ from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.mean.readings import numbers_at
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
 Floats = NDArray[np.float64]
@@ -62,14 +63,14 @@ class CoordinatesEvidence(VectorEvidence):
         """A report is read in the coordinates that it contains, which those who choose their ids choose as well."""
         return Contributions(self.firsts, self.firsts + self.reaches, self.counts.astype(float))
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             each = np.where(self.counts > 0, self.spreads / self.counts, np.inf)
-        if target == "population":
+        if target == Target.POPULATION:
             return np.asarray(each)
         return np.asarray(each - np.maximum(self.spreads - self.noises, 0) / self.n)
 
-    def normal(self, level: float, target: str) -> Bounds:
+    def normal(self, request: IntervalRequest) -> Bounds:
         """With Student's quantiles: a coordinate may have few reports, and simultaneous intervals have far quantiles.
 
         The sample variance of n reports with kurtosis k is as well known as one of 2 n / (k - 1) normal numbers.
@@ -77,14 +78,14 @@ class CoordinatesEvidence(VectorEvidence):
         with np.errstate(divide="ignore", invalid="ignore"):
             known = 2 * self.counts / np.maximum(self.fourths / self.spreads**2 - 1, 1e-9)
         free = np.where(self.counts > 1, np.fmax(np.fmin(known, self.counts - 1), 1), np.inf)  # of one: a bound
-        half = -stdtrit(free, (1 - level) / 2) * np.sqrt(self.variances(target))
+        half = -stdtrit(free, (1 - request.level) / 2) * np.sqrt(self.variances(request.target))
         return Bounds(self.means - half, self.means + half)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
         with np.errstate(divide="ignore"):
-            half = self.reaches * np.sqrt(math.log(2 / (1 - level)) / (2 * self.counts))
+            half = self.reaches * np.sqrt(math.log(2 / (1 - request.level)) / (2 * self.counts))
         return Bounds(self.means - half, self.means + half)
 
     @property
@@ -187,7 +188,7 @@ def _noise(channel: Channel, squares: Floats, *, between: bool) -> Floats:
     return np.asarray((slopes[:, None] * held + heights[:, None]).min(axis=0))
 
 
-def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
+def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: Target = Target.POPULATION) -> Any:
     """The variance of the mean of each coordinate for a given truth, with the expected number of its reports.
 
     A vector: all participants hold it. A prior, or one for each coordinate: answers are drawn from it.
@@ -199,7 +200,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     lows, steps = _ranges(grids, parts)
     beliefs = [truth] * len(parts) if isinstance(truth, Prior) else truth
     if isinstance(beliefs, (list, tuple)) and len(beliefs) == len(parts) and isinstance(beliefs[0], Prior):
-        missed = 1 / reports if target == "population" else 1 / reports - 1 / n
+        missed = 1 / reports if target == Target.POPULATION else 1 / reports - 1 / n
         alike = {}  # most coordinates have the same range and the same prior
         for belief, low, step in zip(beliefs, lows.tolist(), steps.tolist(), strict=True):
             key = id(belief), low, step

@@ -18,7 +18,7 @@ from sottovoce.core.statistic.parts import CountParts
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.evidence import Evidence
-from sottovoce.estimate.request import check_target
+from sottovoce.estimate.request import Target
 from sottovoce.estimate.vector import ball, coordinates, sparse
 from sottovoce.estimate.vector.base import VectorEvidence
 from sottovoce.tally.tally import Tally
@@ -51,8 +51,7 @@ def answer(found: Evidence, question: Question) -> Evidence | None:
     return None
 
 
-def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Any:
+def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: Target = Target.POPULATION) -> Any:
     """The variance of the mean of each coordinate for a given truth, with the expected number of its reports."""
-    check_target(target)
     check_integer("n", "variance", n, 1, 1 << 53)
     return _home(mechanism).predicted_variance(mechanism, truth, n, target=target)

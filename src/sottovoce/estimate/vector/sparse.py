@@ -19,6 +19,7 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.walsh import hadamard_counts
 from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
@@ -61,17 +62,19 @@ class SparseEvidence(VectorEvidence):
             return np.full(len(self.plus), self.scale**2)
         return np.asarray((self.scale**2 * (self.hits / self.n) - self.values() ** 2) * (self.n / (self.n - 1)))
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.asarray(np.maximum(self.spreads, 0) / self.n)
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
         reach = 2 * self.scale
-        if method == "hoeffding":
-            half = np.full(len(self.plus), hoeffding(reach, self.n, level))
+        if request.method == "hoeffding":
+            half = np.full(len(self.plus), hoeffding(reach, self.n, request.level))
         else:
-            half = np.broadcast_to(bernstein(reach, np.maximum(self.spreads, 0), self.n, level), self.plus.shape)
+            half = np.broadcast_to(
+                bernstein(reach, np.maximum(self.spreads, 0), self.n, request.level), self.plus.shape
+            )
         return Bounds(self.values() - half, self.values() + half)
 
     @property
@@ -107,7 +110,7 @@ def _vectors(mechanism: Mechanism) -> Sparse:
     return mechanism.domain
 
 
-def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: str = "population") -> Floats:
+def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: Target = Target.POPULATION) -> Floats:
     """The exact variance of the mean of each place from n reports, for a given truth.
 
     A vector: all participants hold it. A list of vectors: for the population they are equally likely; for the sample
@@ -130,7 +133,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
         shares += known.entries * (taken + free) / domain.most
     size = len(crowd)
     hit = float(known.hit_other) + float(known.hit_own - known.hit_other) * shares[groups] / size
-    less = (first / size) ** 2 if target == "population" else square / size
+    less = (first / size) ** 2 if target == Target.POPULATION else square / size
     return np.asarray((float(known.scale) ** 2 * hit - less) / n)
 
 

@@ -16,7 +16,7 @@ from sottovoce.core.round import Arm, Estimates
 from sottovoce.estimate.gaussian.gaussian import from_side
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.protocols.gaussian.base import FAILURE, GaussianMean, Way, check_positive
-from sottovoce.protocols.gaussian.delta import Histogram
+from sottovoce.protocols.gaussian.delta import HistogramRounds
 from sottovoce.protocols.gaussian.digits import OneRound, TwoRounds, grids
 from sottovoce.protocols.gaussian.scales import clipped, short_decimal
 from sottovoce.tally.tally import Tally
@@ -71,7 +71,7 @@ class GaussianMeanKnownSigma(GaussianMean):
     @property
     def way(self) -> Way:
         if self.delta is not None:
-            return Histogram(self, self.oracle)
+            return HistogramRounds(self, self.oracle)
         return OneRound(self) if self.rounds == 1 else TwoRounds(self, enough=False)
 
     @property

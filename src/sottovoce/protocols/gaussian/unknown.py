@@ -19,7 +19,7 @@ from sottovoce.estimate.gaussian.gaussian import fitted
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.gaussian.base import FAILURE, GaussianMean, Way, check_positive, clamped
-from sottovoce.protocols.gaussian.delta import Searches
+from sottovoce.protocols.gaussian.delta import SearchRounds
 from sottovoce.protocols.gaussian.digits import PHASES, OneRound, TwoRounds, grids
 from sottovoce.protocols.gaussian.scales import short_decimal
 from sottovoce.tally.tally import Tally
@@ -80,7 +80,7 @@ class GaussianMeanUnknownSigma(GaussianMean):
     @property
     def way(self) -> Way:
         if self.delta is not None:
-            return Searches(self, self.sigma_max)
+            return SearchRounds(self, self.sigma_max)
         if self.rounds == 1:
             return OneRound(self, ARM_EFFORT * PHASES * self._steps)
         return TwoRounds(self, effort_of(self.method, self.epsilon))

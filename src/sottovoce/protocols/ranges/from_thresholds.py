@@ -12,6 +12,7 @@ from sottovoce.core.round import History
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Bounds, Floats
 from sottovoce.estimate.mean.single import SingleMean
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import clopper_pearson
 from sottovoce.protocols.ranges.bits import ThresholdBits
 from sottovoce.protocols.ranges.search import FIRST, LATER, RangeSearchRounds, bits_of
@@ -40,15 +41,15 @@ class ThresholdMeanEvidence(SingleMean):
         return int(self.bits.asked.sum())
 
     def values(self) -> Floats:
-        low, high = self.interval(0.95, "exact", "population")
+        low, high = self.interval(IntervalRequest(0.95, "exact"))
         return np.clip([self.expected], low, high)
 
-    def variances(self, target: str) -> Floats:
+    def variances(self, target: Target) -> Floats:
         return np.array([np.nan])
 
-    def interval(self, level: float, method: str, target: str) -> Bounds:
+    def interval(self, request: IntervalRequest) -> Bounds:
         bits, (least, most) = self.bits, self.ends
-        rates = clopper_pearson(bits.yes, bits.asked, 1 - (1 - level) / max(self.most, len(bits.asked)))
+        rates = clopper_pearson(bits.yes, bits.asked, 1 - (1 - request.level) / max(self.most, len(bits.asked)))
         low, high = (np.clip((rate - bits.other) / (bits.own - bits.other), 0, 1) for rate in rates)
         low = np.maximum.accumulate(low[::-1])[::-1]  # shares beyond are smaller
         high = np.minimum.accumulate(high)

@@ -17,6 +17,7 @@ from sottovoce.core.params import reject
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.attributes.evidence import part_mechanisms
 from sottovoce.estimate.prior import expected_answers
+from sottovoce.estimate.request import Target
 from sottovoce.protocols.shares.attributes import SampledAttributes
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
 
@@ -30,7 +31,7 @@ class AttributesPlanner(Planner):
 
     record: Record
     methods: tuple[str, ...]
-    target: str
+    target: Target
 
     @property
     def subject(self) -> str:
@@ -85,7 +86,7 @@ class AttributesPlanner(Planner):
         if domain.size is not None:
             return float(np.mean(part.variance(np.full(domain.size, 1 / domain.size), 1, target=self.target)))
         belief = expected_answers(domain)
-        spread = belief.variance if self.target == "population" else 0.0
+        spread = belief.variance if self.target == Target.POPULATION else 0.0
         low, high, _ = domain.numbers or (0, 1, 0)
         return (part.average_variance(belief) + spread) / float(high - low) ** 2
 

@@ -16,6 +16,7 @@ from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.core.registry import names, registered_name
 from sottovoce.core.round import Protocol
+from sottovoce.estimate.request import Target
 
 OWNER = "plan"
 CLOSE = 1.02  # errors this near to the smallest count as equal: smaller reports come first
@@ -69,13 +70,13 @@ class Request:
     prior: Any = None
     methods: tuple[str, ...] | None = None
     mechanism: str | None = None
-    target: str = "population"
+    target: Target = Target.POPULATION
     level: float = 0.95  # of intervals whose width is not a multiple of a standard error
 
     @property
     def includes_sampling(self) -> bool:
         """Whether errors include the sampling of participants from a population."""
-        return self.target == "population"
+        return self.target == Target.POPULATION
 
     def registered(self, kind: type[Question]) -> list[str]:
         """The names of the methods to try, among those registered for a kind of question."""

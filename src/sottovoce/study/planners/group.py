@@ -26,6 +26,7 @@ from sottovoce.design import group as designed
 from sottovoce.estimate.group.law import GroupLaw, Totals, key_law, reading_law
 from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import Crowd, value_numbers
+from sottovoce.estimate.request import Target
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import KEYS, NOTHING_LEFT, group_key
 from sottovoce.mechanisms.mean import bernoulli as coin
@@ -115,7 +116,7 @@ class GroupPlanner(Planner):
     crowd: Crowd
     informed: bool  # of the values
     methods: tuple[str, ...]
-    target: str
+    target: Target
 
     @property
     def subject(self) -> str:
@@ -186,7 +187,7 @@ def search(
     methods: Sequence[str],
     *,
     informed: bool = False,
-    target: str = "population",
+    target: Target = Target.POPULATION,
 ) -> list[GroupCandidate]:
     """The best split of each method with each key."""
     found: list[GroupCandidate] = []
@@ -226,7 +227,7 @@ def _variants(method: str, crowd: Crowd, informed: bool) -> Iterator[tuple[tuple
 
 
 def _best_splits(
-    domain: Pair, budget: Decimal, crowd: Crowd, method: str, options: tuple[tuple[str, Any], ...], target: str
+    domain: Pair, budget: Decimal, crowd: Crowd, method: str, options: tuple[tuple[str, Any], ...], target: Target
 ) -> dict[str, GroupCandidate]:
     """For each key the split of least variance: a coarse grid, then finer steps around its best."""
     tried: dict[Decimal, Inner | None] = {}
@@ -298,7 +299,7 @@ def _channel(value: Domain, part: Decimal, method: str, options: dict[str, Any])
     return plain[method](value, epsilon=part, **options).channel
 
 
-def _ratios(inner: Inner, crowd: Crowd, key: str, target: str = "population") -> Ratios | None:
+def _ratios(inner: Inner, crowd: Crowd, key: str, target: Target = Target.POPULATION) -> Ratios | None:
     """Sizes and sums of one report, with exact covariances; None if the key is too weak to distinguish groups.
 
     A subset of one group is randomized response, which is tried separately.

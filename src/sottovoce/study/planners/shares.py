@@ -23,6 +23,7 @@ from sottovoce.core.params import count_text, reject
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.request import Target
 from sottovoce.study.detect import POWER, smallest_share
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
 
@@ -45,7 +46,7 @@ class SharesPlanner(Planner):
     truth: NDArray[np.float64] | None  # None for a rare value
     methods: tuple[str, ...]
     named: bool  # the methods were asked for by name
-    target: str
+    target: Target
 
     @property
     def subject(self) -> str:

@@ -21,6 +21,7 @@ from sottovoce.core.question import VectorMean
 from sottovoce.core.registry import builder
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.prior import Prior, expected_answers
+from sottovoce.estimate.request import Target
 from sottovoce.study.planners.base import CLOSE, OWNER, Option, Planner, Request, RootWays, no_method
 from sottovoce.study.planners.mean import belief_of
 
@@ -44,7 +45,7 @@ class VectorPlanner(Planner):
     domain: Domain
     prior: Prior | None
     methods: tuple[str, ...]
-    target: str
+    target: Target
 
     @property
     def dimensions(self) -> int:
@@ -130,13 +131,15 @@ def _is_numbers(domain: object) -> bool:
     return parts is not None and all(part.numbers is not None for part in parts)
 
 
-def mean_coordinate_variance(mechanism: Mechanism, prior: Prior | None, n: int, *, target: str = "population") -> float:
+def mean_coordinate_variance(
+    mechanism: Mechanism, prior: Prior | None, n: int, *, target: Target = Target.POPULATION
+) -> float:
     """The mean, over the coordinates, of the expected variance; for a record, in units of the ranges."""
     return _mean_variance(mechanism.domain, mechanism, prior, n, target)
 
 
 @singledispatch
-def _mean_variance(domain: Domain, mechanism: Mechanism, prior: Prior | None, n: int, target: str) -> float:
+def _mean_variance(domain: Domain, mechanism: Mechanism, prior: Prior | None, n: int, target: Target) -> float:
     parts = domain.coordinates or ()
     each = mechanism.variance([expected_answers(part) if prior is None else prior for part in parts], n, target=target)
     ranges = np.array([float(part.numbers.high - part.numbers.low) for part in parts if part.numbers is not None])
@@ -144,21 +147,21 @@ def _mean_variance(domain: Domain, mechanism: Mechanism, prior: Prior | None, n:
 
 
 @_mean_variance.register
-def _(domain: Box, mechanism: Mechanism, prior: Prior | None, n: int, target: str) -> float:
+def _(domain: Box, mechanism: Mechanism, prior: Prior | None, n: int, target: Target) -> float:
     belief = expected_answers(domain.side) if prior is None else prior
     return float(mechanism.variance(belief, n, target=target).mean())
 
 
 @_mean_variance.register
-def _(domain: Sparse, mechanism: Mechanism, prior: Prior | None, n: int, target: str) -> float:
+def _(domain: Sparse, mechanism: Mechanism, prior: Prior | None, n: int, target: Target) -> float:
     return float(mechanism.variance({}, n, target=target).mean())
 
 
 @_mean_variance.register
-def _(domain: Ball, mechanism: Mechanism, prior: Prior | None, n: int, target: str) -> float:
+def _(domain: Ball, mechanism: Mechanism, prior: Prior | None, n: int, target: Target) -> float:
     """Of a coordinate, where vectors point everywhere."""
     even = np.full(domain.dimensions, float(domain.radius) / math.sqrt(domain.dimensions) * (1 - 1e-12))
-    spread = float(domain.radius) ** 2 / domain.dimensions if target == "population" else 0.0
+    spread = float(domain.radius) ** 2 / domain.dimensions if target == Target.POPULATION else 0.0
     return float(mechanism.variance(even, n, target=target).mean()) + spread / n
 
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from sottovoce.core import specs
 from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
-from sottovoce.core.channel.facets import Costed, Facet, Guarded, Masked, Rates, Supporting
+from sottovoce.core.channel.closed_forms import Guarded
+from sottovoce.core.channel.facets import Costed, Facet, Masked, Rates, Supporting
 from sottovoce.core.channel.listing import CodeList, combination
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.declared import Form, declared, integer, of_form, text

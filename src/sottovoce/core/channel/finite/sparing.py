@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
-from sottovoce.core.channel.facets import Costed, Guarded, Numbered, Rates, Supporting
+from sottovoce.core.channel.closed_forms import Guarded
+from sottovoce.core.channel.facets import Costed, Numbered, Rates, Supporting
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, in_units, integer, integers
 from sottovoce.core.errors import ParameterError, PrivacyError
