@@ -16,7 +16,7 @@ from sottovoce.estimate.distribution.outputs import MORE
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Floats, Offer
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.laws import left_inverse, output_law
 from sottovoce.estimate.shares.matrix import MatrixEvidence
@@ -73,11 +73,11 @@ class SharesDistribution(DistributionEvidence):
     def curve_methods(self) -> tuple[str, ...]:
         return DistributionEvidence.methods
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return self.shares.interval(level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self.shares.interval(request)
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
-        return self.shares.inside(level, method, target)
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return self.shares.inside(request)
 
     def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
         return self.shares.doubt(method, level, most)

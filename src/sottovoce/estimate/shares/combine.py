@@ -16,7 +16,7 @@ from sottovoce.estimate.evidence import Bounds, Counted, Evidence, Offer, Output
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.reading import Curve
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence, score_bounds
 from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
 from sottovoce.estimate.shares.intervals.misses import SHARES
@@ -132,10 +132,10 @@ class CombinedSharesEvidence(SharesEvidence):
             raise NoIntervalError("These tallies together have no exact interval of this kind; use method='wilson'.")
         return self.law.limits(self._totals(self.law), level)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == "wilson":
-            return self._score(self.values(), level, target)
-        return SharesEvidence.interval(self, level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "wilson":
+            return self._score(self.values(), request.level, request.target)
+        return SharesEvidence.interval(self, request)
 
     def wilson(self, level: float) -> Bounds:
         return self._score(self.values(), level, Target.POPULATION)
@@ -143,15 +143,15 @@ class CombinedSharesEvidence(SharesEvidence):
     def _score(self, values: Floats, level: float, target: Target) -> Bounds:
         return score_bounds(values, self.curve(target), level)
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
+    def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals in [0, 1] that contain the estimate, moved into [0, 1]; never empty."""
         nearest = np.clip(self.values(), 0, 1)
-        if method in ("bounded", "exact") and target == Target.POPULATION and self.law is not None:
+        if request.method in ("bounded", "exact") and request.target == Target.POPULATION and self.law is not None:
             totals, law = self._totals(self.law), self.law
-            low = law.limits(np.minimum(totals, int(law.origin + law.slope)), level).low
-            high = law.limits(np.maximum(totals, int(np.ceil(law.origin))), level).high
+            low = law.limits(np.minimum(totals, int(law.origin + law.slope)), request.level).low
+            high = law.limits(np.maximum(totals, int(np.ceil(law.origin))), request.level).high
         else:
-            low, high = self.interval(level, "wilson" if method in ("bounded", "exact") else method, target)
+            low, high = self.interval(request.instead_of("bounded", "exact", use="wilson"))
             move = nearest - self.values()
             low, high = low + np.minimum(move, 0), high + np.maximum(move, 0)
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))

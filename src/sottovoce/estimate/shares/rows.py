@@ -21,7 +21,7 @@ from scipy import linalg, stats
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Counted, Offer, deviate
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
 from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.design import RowCounts, rows_of
@@ -197,11 +197,11 @@ class RowsEvidence(SharesOfTally):
         return replace(self, counted=replace(self.counted, codes=codes, names=labels))
 
     # --- intervals ----------------------------------------------------------------------------------
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return self.inside(level, "normal", target) if method == "bounded" else self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self.inside(request.by("normal")) if request.method == "bounded" else self.normal(request)
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
-        return moved_inside(self, self.normal(level, target))
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return moved_inside(self, self.normal(request))
 
     def excess(self, method: str, level: float) -> Floats:
         """By an Edgeworth expansion: bits are skewed, and so is how often public functions collide."""
