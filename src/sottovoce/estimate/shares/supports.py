@@ -148,8 +148,8 @@ def from_cells(counted: Counted) -> SupportsEvidence:
     if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
         counts = function_supports(mechanism, counted.cells, counted.codes)
     elif isinstance(mechanism.statistic, CountOutputs) and sets is not None:
-        count = COUNTS.get(type(sets), lambda _, cells: _members(mechanism, cells))
-        counts = count(sets, counted.cells)
+        count = COUNTS.get(type(sets))
+        counts = _members(mechanism, counts) if count is None else count(sets, counts)
     return SupportsEvidence(counts, counted.n, *two_rates(mechanism.channel), counted)
 
 
