@@ -125,6 +125,7 @@ class Evidence(ABC):
         quality: the kind of the linear estimate, in a word.
         picture: the function that draws it.
         n: how many reports there are.
+        ends: the possible range of the truth, where `limits` does not say otherwise.
         axes: the names of the values, along one axis or several.
         question: the question of the values, if it is known.
         also: evidence about other questions that was read from the same reports.
@@ -138,6 +139,7 @@ class Evidence(ABC):
     quality: ClassVar[str] = "unbiased"
     picture: ClassVar[str] = "estimate.show.plot:plot"
     n: int
+    ends: tuple[Any, Any]
     axes: Axes
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
@@ -185,9 +187,9 @@ class Evidence(ABC):
         raise ParameterError(f"A {self.noun} has no standard error at share zero.")
 
     @property
-    @abstractmethod
     def limits(self) -> tuple[Any, Any]:
         """The possible range of the truth."""
+        return self.ends
 
     @property
     def offers(self) -> frozenset[Offer]:

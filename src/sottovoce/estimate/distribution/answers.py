@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import (
     CircularMean,
     Density,
@@ -31,8 +29,7 @@ from sottovoce.estimate.distribution.share_sums import CHECKED, COMPATIBLE, GUAR
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Floats, deviate, most_excess
 from sottovoce.estimate.remembered import remembered
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
-from sottovoce.estimate.variance.spread import VarianceEvidence
+from sottovoce.estimate.variance.spread import VarianceEvidence, from_readings
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -288,29 +285,16 @@ def _(question: Variance, source: DistributionEvidence) -> Evidence:
     known = source.read_as_numbers(question)
     if known is not None:
         return known
-    if source.n < 2:
-        raise ParameterError("A variance needs at least two reports.")
     (low, high), n = _ends(question), source.n
     centre = (low + high) / 2
     sums = ShareSums(source, np.array([source.buckets.numbers() - centre, source.buckets.squares(centre)]))
-    spread = sums.functional(Target.POPULATION).covariance * n * n / (n - 1)
-    poor = sums.doubt(0.95, most_excess(0.95)) is not None
-    ranges = ((low, high), (0.0, (high - low) ** 2 / 4))
-    number, square = (
-        MeanPart(n, Fraction(start + sums.values[i]), Fraction(spread[i, i]), source.reach_of(sums.rows[i]), ends, poor)
-        for i, (start, ends) in enumerate(zip((centre, 0.0), ranges, strict=True))
-    )
-
-    def noise() -> ReadingNoise:
-        own = sums.functional(Target.SAMPLE).covariance * n
-        return ReadingNoise(own[0, 0], own[1, 1], own[0, 1])
-
-    return VarianceEvidence(
-        *(number, square, Fraction(centre), (low, high)),
-        joint=Fraction(spread[0, 1]),
-        noise=noise,
+    return from_readings(
+        *(n, (low, high), sums.values, sums.functional(Target.POPULATION).covariance * n),
+        lambda: sums.functional(Target.SAMPLE).covariance * n,
+        reach=[source.reach_of(row) for row in sums.rows],
+        poor=sums.doubt(0.95, most_excess(0.95)) is not None,
         question=question,
-        also=(_answer(Mean(question.domain), source),),  # type: ignore[arg-type]
+        mean=_answer(Mean(question.domain), source),  # type: ignore[arg-type]
         slack=_slack_of_variance(source, sums.values),
     )
 

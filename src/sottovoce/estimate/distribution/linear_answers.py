@@ -87,10 +87,6 @@ class LinearAnswer(AnswerEvidence):
     question: Question
     slack: float = 0.0
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
     @cached_property
     def weighted(self) -> ShareSums:
         """The functionals as sums of shares."""

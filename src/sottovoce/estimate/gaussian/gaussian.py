@@ -86,10 +86,6 @@ class GaussianSideEvidence(GaussianEvidence):
     def n(self) -> int:  # type: ignore[override]
         return self.share.n
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
     def _mean(self, share: Floats) -> Floats:
         """The mean for a share above the threshold; the ends of the domain for shares of zero and one."""
         return np.asarray(np.clip(self.threshold + self.deviation * ndtri(np.clip(share, 0, 1)), *self.ends))
@@ -143,10 +139,6 @@ class GaussianFitEvidence(GaussianEvidence):
     @property
     def n(self) -> int:  # type: ignore[override]
         return self.model.n
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
 
     def values(self) -> Floats:
         return np.array([self.mean if self.about == "mean" else self.deviation])

@@ -41,10 +41,6 @@ class GroupVariancesEvidence(PartOfGroups):
     bias: float
 
     @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
-    @property
     def offers(self) -> frozenset[Offer]:
         return frozenset()
 

@@ -34,10 +34,6 @@ class SingleMean(Evidence):
     __slots__ = ()
 
     @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
-    @property
     @abstractmethod
     def poor(self) -> bool:
         """Whether the variance itself is poorly known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -158,6 +159,11 @@ class SharesEvidence(Evidence):
 
     def second_moments(self) -> Floats:
         """E[score_u score_v] of one report, where a score is unbiased for "holds the code"."""
+        return self._moments
+
+    @cached_property
+    def _moments(self) -> Floats:
+        """The second moments, which several errors are computed from; shared, so not to be written to."""
         if self.counted is None:
             raise NoCovarianceError("The covariance of shares needs the tally that they were read from.")
         own = self.counted
@@ -166,7 +172,9 @@ class SharesEvidence(Evidence):
             raise TooLargeError(
                 f"The covariance of {len(codes)} shares is too large; it is given up to {MAX_COVARIANCE}."
             )
-        return self._second_moments(own, codes)
+        moments = self._second_moments(own, codes)
+        moments.setflags(write=False)
+        return moments
 
     def _second_moments(self, own: Counted, codes: Ints) -> Floats:
         """The mean products of scores from a tally that says how often each report was sent."""

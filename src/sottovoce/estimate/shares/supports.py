@@ -148,8 +148,14 @@ def from_cells(counted: Counted) -> SupportsEvidence:
     if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
         counts = function_supports(mechanism, counted.cells, counted.codes)
     elif isinstance(mechanism.statistic, CountOutputs) and sets is not None:
-        counts = COUNTS[type(sets)](sets, counted.cells)
+        count = COUNTS.get(type(sets))
+        counts = _members(mechanism, counts) if count is None else count(sets, counts)
     return SupportsEvidence(counts, counted.n, *two_rates(mechanism.channel), counted)
+
+
+def _members(mechanism: Mechanism, cells: Ints) -> Ints:
+    """The outputs in the set of each code, for sets without a transform."""
+    return np.rint(cell_supports(mechanism, np.arange(mechanism.channel.inputs)) @ cells).astype(np.int64)
 
 
 def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: Target) -> Floats:

@@ -15,14 +15,14 @@ n / (n - 1) would add a bias. Both can be negative.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from sottovoce.core.errors import NoIntervalError
+from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats
@@ -195,6 +195,48 @@ def _around(part: MeanPart, level: float, centre: float) -> tuple[float, float]:
     half, mean = hoeffding(part.reach, part.n, level), float(part.mean)
     low, high = (min(max(end, part.ends[0]), part.ends[1]) for end in (mean - half, mean + half))
     return low - centre, high - centre
+
+
+def from_readings(
+    n: int,
+    ends: tuple[float, float],
+    values: Floats,
+    covariance: Floats,
+    noise: Callable[[], Floats],
+    *,
+    reach: Sequence[float],
+    lowest: Sequence[float | None] = (None, None),
+    poor: bool,
+    question: Question,
+    mean: Evidence,
+    slack: float = 0.0,
+) -> VarianceEvidence:
+    """The variance from n reports, each read as a distance from the middle of the domain and as its square.
+
+    `values` are the means of both readings, `covariance` is that of the readings of one report, and `noise` its part
+    that is not spread of answers.
+    """
+    if n < 2:
+        raise ParameterError("A variance needs at least two reports.")
+    (low, high), centre = ends, sum(ends) / 2
+    sample = covariance * n / (n - 1)
+    number, square = (
+        MeanPart(n, Fraction(start + values[i]), Fraction(sample[i, i]), reach[i], own, poor, lowest[i])
+        for i, (start, own) in enumerate(((centre, ends), (0.0, (0.0, (high - low) ** 2 / 4))))
+    )
+
+    def reading_noise() -> ReadingNoise:
+        own = noise()
+        return ReadingNoise(own[0, 0], own[1, 1], own[0, 1])
+
+    return VarianceEvidence(
+        *(number, square, Fraction(centre), ends),
+        joint=Fraction(sample[0, 1]),
+        noise=reading_noise,
+        question=question,
+        also=(mean,),
+        slack=slack,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

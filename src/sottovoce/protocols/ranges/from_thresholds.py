@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from sottovoce.core.round import History
-from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, sources_of
-from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats
+from sottovoce.estimate.evidence import Bounds, Floats
+from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import clopper_pearson
 from sottovoce.protocols.ranges.bits import ThresholdBits
@@ -19,7 +19,7 @@ from sottovoce.protocols.ranges.search import FIRST, LATER, RangeSearchRounds, b
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThresholdMeanEvidence(Evidence):
+class ThresholdMeanEvidence(SingleMean):
     """The mean between the least and the largest number that all shares at or above thresholds allow.
 
     The mean is the integral of the share at or above t, which falls in t. Its interval has exact limits of all shares
@@ -30,9 +30,7 @@ class ThresholdMeanEvidence(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("exact",)
     default: ClassVar[str] = "exact"
-    noun: ClassVar[str] = "mean"
     quality: ClassVar[str] = "rough"
-    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     bits: ThresholdBits
     ends: tuple[float, float]
     expected: float
@@ -41,10 +39,6 @@ class ThresholdMeanEvidence(Evidence):
     @property
     def n(self) -> int:  # type: ignore[override]
         return int(self.bits.asked.sum())
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
 
     def values(self) -> Floats:
         low, high = self.interval(IntervalRequest(0.95, "exact"))
@@ -65,11 +59,10 @@ class ThresholdMeanEvidence(Evidence):
         # With a probability below 1 - level the limits contradict each other.
         return Bounds(np.array([min(below, above)]), np.array([max(below, above)]))
 
-    def normal_is_poor(self) -> Flags:
-        return np.array([False])  # no part of the interval is normal
-
-    def warning(self) -> str | None:
-        return None
+    @property
+    def poor(self) -> bool:
+        """No part of the interval is normal."""
+        return False
 
     def sentence(self, found: Estimate, level: float) -> str:
         (low,), (high,) = found.ci(level)
