@@ -78,7 +78,7 @@ def counted(point: Mapping[str, Any], runs: int, seed: int) -> Counts:
         for kind in KINDS:
             (method, target), level = kind
             for of, used in ((ONE, level), (ALL, 1 - (1 - level) / size)):
-                if evidence.doubt(method, used, most_excess(level)) is not None:
+                if evidence.doubt(IntervalRequest(used, method), most_excess(level)) is not None:
                     continue
                 found.crowds[of, kind] += 1
                 low, high = evidence.interval(IntervalRequest(used, method, Target(target)))

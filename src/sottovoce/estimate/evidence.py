@@ -230,9 +230,9 @@ class Evidence(ABC):
     def warning(self) -> str | None:
         """The warning about the normal interval, if it is poor."""
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
         """The warning about intervals of a method at a level that may miss `most` times as often as they promise."""
-        return self.warning() if method == "normal" else None
+        return self.warning() if request.method == "normal" else None
 
     def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals inside the possible range, for values that a decoder moved there."""

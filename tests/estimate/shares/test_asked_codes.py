@@ -170,7 +170,9 @@ def test_given_how_many_were_asked_it_is_symmetric_unary_encoding() -> None:
         ):
             assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
         if method != "exact":
-            assert here.excess(method, level) == pytest.approx(there.excess(method, level))
+            assert here.excess(IntervalRequest(level, method)) == pytest.approx(
+                there.excess(IntervalRequest(level, method))
+            )
 
 
 def test_drawn_cells_have_the_law_of_one_code() -> None:

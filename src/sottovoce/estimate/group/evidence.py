@@ -162,7 +162,7 @@ class GroupMeansEvidence(GroupEvidence):
         means = np.where(np.isnan(values), self.centre, values)
         return np.asarray(self.estimable & (self.n * steadiness(self.mechanism, shares, means) < POOR_BELOW))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
         poor = self.normal_is_poor()
         if not poor.any():
             return None

@@ -160,8 +160,8 @@ class GroupSharesEvidence(GroupEvidence):
         found = self.supports.decoded(decoder)
         return found._replace(values=found.values * self.scale)
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.supports.doubt(_usual(method), level, most)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.supports.doubt(request.instead_of("shown", use="exact"), most)
 
     def interval(self, request: IntervalRequest) -> Bounds:
         return self._given_shown(self.supports.interval(request.instead_of("shown", use="exact")), request)
@@ -182,10 +182,6 @@ class GroupSharesEvidence(GroupEvidence):
                 supports, self.least[places], (1 - request.level) / 2, request.target, low[places]
             )
         return Bounds(low * self.scale, high * self.scale)
-
-
-def _usual(method: str) -> str:
-    return "exact" if method == "shown" else method
 
 
 class GroupSizesEvidence(GroupSharesEvidence):

@@ -75,7 +75,7 @@ class SharesEvidence(Evidence):
         raise NoIntervalError(f"Shares of {self.origin} have no Wilson interval; use method='normal'.")
 
     @abstractmethod
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         """How many times as often as promised the Wilson or normal interval of each code may miss."""
 
     def moved(self) -> tuple[Self, Self]:
@@ -229,17 +229,17 @@ class SharesEvidence(Evidence):
             f" on one side.{self._better}"
         )
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        if method not in ("wilson", "normal"):
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        if request.method not in ("wilson", "normal"):
             return None
-        excess = self.excess(method, level)
+        excess = self.excess(request)
         poor = excess > most
         if not poor.any():
-            return self.warning() if method == "normal" else None
-        name = "Wilson" if method == "wilson" else method
+            return self.warning() if request.method == "normal" else None
+        name = "Wilson" if request.method == "wilson" else request.method
         return (
-            f"The {name} interval of level {level:.8g} is poor for {int(poor.sum())} of {len(poor)} values:"
-            f" {self._cause(level)}, and it may miss {excess.max():,.1f} times as often as promised."
+            f"The {name} interval of level {request.level:.8g} is poor for {int(poor.sum())} of {len(poor)} values:"
+            f" {self._cause(request.level)}, and it may miss {excess.max():,.1f} times as often as promised."
             f"{self._better}"
         )
 

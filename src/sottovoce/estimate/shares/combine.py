@@ -156,26 +156,24 @@ class CombinedSharesEvidence(SharesEvidence):
             low, high = low + np.minimum(move, 0), high + np.maximum(move, 0)
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         """From the law of the weighted sum if it is known; else that of the worst part that matters."""
         size = self.weights.shape[1]
         law = self.law
         if law is None:
-            each = [
-                part.excess(method, level) * (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)
-            ]
+            each = [part.excess(request) * (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]
             return np.asarray(np.max(each, axis=0))
         first = self.restricted(np.zeros(1, np.int64), (self.labels[0],))
 
         def interval(totals: Ints) -> Bounds:
             values = np.asarray((totals - law.origin) / law.slope, np.float64)
-            if method == "wilson":
-                return first._score(values, level, Target.POPULATION)
-            half = deviate(level) * np.sqrt(first.curve(Target.POPULATION).at(np.clip(values, 0, 1)))
+            if request.method == "wilson":
+                return first._score(values, request.level, Target.POPULATION)
+            half = deviate(request.level) * np.sqrt(first.curve(Target.POPULATION).at(np.clip(values, 0, 1)))
             return Bounds(values - half, values + half)
 
         worst = max(law.missed(float(share), interval) for share in SHARES[::4])
-        return np.full(size, worst / (1 - level))
+        return np.full(size, worst / (1 - request.level))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         each = [part.normal_is_poor() & (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]

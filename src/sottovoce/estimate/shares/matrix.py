@@ -71,7 +71,7 @@ class MatrixEvidence(SharesOfTally):
         """The estimate moved into [0, 1], plus and minus as much as without moving it."""
         return moved_inside(self, self.interval(request.instead_of("bounded", use="exact")))
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         return np.zeros(len(self.inverse))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:

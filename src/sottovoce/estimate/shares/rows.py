@@ -203,13 +203,13 @@ class RowsEvidence(SharesOfTally):
     def inside(self, request: IntervalRequest) -> Bounds:
         return moved_inside(self, self.normal(request))
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         """By an Edgeworth expansion: bits are skewed, and so is how often public functions collide."""
-        z = deviate(level)
+        z = deviate(request.level)
         weight = z * stats.norm.pdf(z) / stats.norm.sf(z)
         skew, tail = self._collision_law(self.variances(Target.POPULATION))
         collided = tail / 24 * (z**2 - 3) + skew**2 / 72 * (z**4 - 10 * z**2 + 15)
-        return np.asarray(np.clip(1 + weight * (collided + self._skewed_bits(z)), 0.0, 1 / (1 - level)))
+        return np.asarray(np.clip(1 + weight * (collided + self._skewed_bits(z)), 0.0, 1 / (1 - request.level)))
 
     def _skewed_bits(self, z: float) -> float:
         """The same of the counts. The variance of a rate is read from the counts of the rate, as for a single count."""
