@@ -9,7 +9,6 @@ import numpy as np
 import sottovoce as sv
 from benchmarks.timing import Row, clock, median
 from sottovoce.tally.counts import simulate_held
-from sottovoce_experiments.words import candidate, holders
 
 SIZE = 10**6
 DECODED = ("rappor", "one-time-rappor", "o-rr", "o-rappor")
@@ -17,9 +16,18 @@ DECODED = ("rappor", "one-time-rappor", "o-rr", "o-rappor")
 
 def decoding(name: str) -> Callable[[], object]:
     """The decoding of 1,000 candidates, with intervals."""
-    words = sv.mechanism(name, sv.Text(), epsilon=4)
-    tally, listed = simulate_held(words, holders(1000, 200_000), seed=1), [candidate(place) for place in range(1000)]
+    words, listed = sv.mechanism(name, sv.Text(), epsilon=4), [f"word {place}" for place in range(1000)]
+    tally = simulate_held(words, holders(listed, 200_000), seed=1)
     return lambda: words.estimate(tally, decoder="lasso", candidates=listed).ci()
+
+
+def holders(listed: list[str], n: int) -> dict[str, int]:
+    """How many hold each word: every fifth candidate, like 1 / rank, and a tenth of all one of 500 other words."""
+    weights = 1 / np.arange(1, len(listed) // 5 + 1)
+    counts = np.floor(0.9 * n * weights / weights.sum()).astype(int)
+    held = dict(zip(listed[::5], counts.tolist(), strict=True))
+    rest = n - sum(held.values())
+    return held | {f"other {place}": rest // 500 + (place < rest % 500) for place in range(500)}
 
 
 def open_domains(quick: bool) -> list[Row]:

@@ -10,8 +10,9 @@ import pytest
 import typer.main
 
 import sottovoce as sv
-from sottovoce.cli import BARE, bare
+from sottovoce.cli import bare
 from sottovoce.cli.app import app
+from sottovoce.cli.bare_verbs import BARE
 from sottovoce.core.language.plural import plural
 from sottovoce.core.specs import canonical
 from tests.cli.test_cli import BARE as WITHOUT_EXTRAS

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import typer.main
 
-from sottovoce.cli import BARE, main
+from sottovoce.cli import main
 from sottovoce.cli.app import app
+from sottovoce.cli.bare_verbs import BARE
 from tests.cli.bad_files import write_bad_files
 from tests.cli.bad_lines import BAD
 from tests.whole.sentinel import NUMBER, TEXT, Seen, watched

@@ -30,7 +30,7 @@ from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd, square_line
 from sottovoce.estimate.group.views import GroupSharesEvidence
 from sottovoce.estimate.group.within import group_frequencies
-from sottovoce.estimate.request import PoorIntervalWarning
+from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.mean import nprr
 
@@ -111,7 +111,7 @@ def test_intervals_of_means_warn_where_rare_reports_are_too_few_and_only_there(m
 def test_the_lower_end_of_a_shown_share_leaves_half_of_the_error_below(target: str) -> None:
     supports = SupportsEvidence(np.array([60, 40]), 100, 0.7, 0.3)
     view = GroupSharesEvidence(Axes.of("group", ["f", "m"]), supports, np.array([50, 50]), np.array([True, False]))
-    found, usual = view.interval(0.9, "shown", target), supports.exact(0.9, target)
+    found, usual = view.interval(IntervalRequest(0.9, "shown", target)), supports.exact(0.9, target)
     first = replace(supports, counts=supports.counts[:1])
     limit = lowest_share(first, np.array([50]), 0.05, target, usual.low[:1])
     assert limit[0] < usual.low[0]

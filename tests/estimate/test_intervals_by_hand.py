@@ -25,6 +25,7 @@ from sottovoce.estimate.evidence import Bounds, deviate, most_excess
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.mean.betting import _crossing
 from sottovoce.estimate.mean.bounds import bernstein
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares import laws
 from sottovoce.estimate.shares.base import moved_inside
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
@@ -85,7 +86,7 @@ def test_a_sampled_coordinate_is_as_uncertain_as_its_own_reports() -> None:
     assert np.allclose(found.values(), -5 + 10 * (share - (1 - p)) / slope, **NEAR)
     spreads = 100 * share * (1 - share) * counts / (counts - 1) / slope**2
     assert np.allclose(found.variances("population"), spreads / counts, **NEAR)
-    assert np.allclose(found.interval(0.9, "hoeffding", "population").high - found.values(),
+    assert np.allclose(found.interval(IntervalRequest(0.9, "hoeffding")).high - found.values(),
                        10 / slope * np.sqrt(math.log(2 / 0.1) / (2 * counts)), **NEAR)  # fmt: skip
 
 
@@ -98,9 +99,13 @@ def test_among_these_participants_a_coordinate_lacks_those_who_did_not_speak_of_
     )  # fmt: skip
     assert np.allclose(found.variances("population"), 13 / counts, **NEAR)
     assert np.allclose(found.variances("sample"), 9 / counts + 4 * (1 / counts - 1 / 20), **NEAR)
-    assert np.allclose(found.interval(0.9, "normal", "sample"), found.normal(0.9, "sample"), **NEAR)
+    assert np.allclose(
+        found.interval(IntervalRequest(0.9, "normal", Target.SAMPLE)),
+        found.normal(IntervalRequest(0.9, target=Target.SAMPLE)),
+        **NEAR,
+    )
     high = 40 * np.sqrt(math.log(20) / (2 * counts))
-    assert np.allclose(found.interval(0.9, "hoeffding", "sample"), [-high, high], **NEAR)
+    assert np.allclose(found.interval(IntervalRequest(0.9, "hoeffding", Target.SAMPLE)), [-high, high], **NEAR)
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -19,6 +19,7 @@ from sottovoce.estimate.group.shown import POWER, score_given_shown
 from sottovoce.estimate.group.shown_shares import lowest_share
 from sottovoce.estimate.group.truth import Crowd
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.request import IntervalRequest
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.group import bernoulli, nprr
 from sottovoce.testing.statistics import ALPHA
@@ -199,12 +200,12 @@ def test_shown_means_and_sizes_cover_count_by_count() -> None:
     shown = means = sizes = usual = 0
     for estimate in crowd.estimates(900, np.random.default_rng(3)):
         if estimate.estimable[1]:
-            low, high = estimate.interval(0.95, "fieller", "population")
+            low, high = estimate.interval(IntervalRequest(0.95, "fieller"))
             shown += 1
             means += low[1] <= crowd.mean <= high[1]
-            low, high = estimate.sizes.interval(0.95, "shown", "population")
+            low, high = estimate.sizes.interval(IntervalRequest(0.95, "shown"))
             sizes += low[1] <= crowd.counts[1] <= high[1]
-            low, high = estimate.sizes.interval(0.95, "normal", "population")
+            low, high = estimate.sizes.interval(IntervalRequest(0.95, "normal"))
             usual += low[1] <= crowd.counts[1] <= high[1]
     assert 40 < shown < 600
     for held in (means, sizes):

@@ -55,7 +55,7 @@ def test_misses_are_those_of_the_intervals_at_every_count(n: int, own: float, ot
     evidence = SupportsEvidence(counts, n, own, other)
 
     def missed(method: str, share: float) -> float:
-        low, high = evidence.interval(level, method, "population")
+        low, high = evidence.interval(IntervalRequest(level, method))
         law = stats.binom.pmf(counts, n, other + share * (own - other))
         return float(law[(low > share + 1e-12) | (high < share - 1e-12)].sum()) / (1 - level)
 
@@ -248,7 +248,7 @@ def test_bounded_intervals_of_every_count_are_inside_contain_the_estimate_and_co
     counts = np.arange(n + 1)
     evidence = SupportsEvidence(counts, n, own, other)
     for level in (0.5, 0.95, 0.999):
-        low, high = evidence.interval(level, "bounded", target)
+        low, high = evidence.interval(IntervalRequest(level, "bounded", target))
         nearest = np.clip(evidence.values(), 0, 1)
         assert (low >= 0).all() and (low <= nearest).all() and (nearest <= high).all() and (high <= 1).all()
         exact = evidence.exact(level, target)
@@ -265,7 +265,7 @@ def test_bounded_intervals_of_groups_are_inside_and_contain_the_estimate() -> No
     possible = plus <= hits
     evidence = ContrastsEvidence(plus[possible], hits[possible], 40, 0.6, 0.57)
     for target in ("population", "sample"):
-        low, high = evidence.interval(0.95, "bounded", target)
+        low, high = evidence.interval(IntervalRequest(0.95, "bounded", target))
         nearest = np.clip(evidence.values(), 0, 1)
         assert (low >= 0).all() and (low <= nearest).all() and (nearest <= high).all() and (high <= 1).all()
         assert (high > low).all()

@@ -23,6 +23,7 @@ from sottovoce.core.channel import Each, Rounding, Table, Then
 from sottovoce.core.question import Mean
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.variance.errors import MeanPart, error_variance, variance_error
 from sottovoce.estimate.variance.evidence import from_arms, from_both
 from sottovoce.estimate.variance.same_reports import readings, unbiased
@@ -414,7 +415,7 @@ def test_the_hoeffding_interval_lies_within_the_bound_of_proposition_2(centre: s
     asked = VarianceRounds(UNIT_RANGE, 2, mechanism="bernoulli", centre=centre, share="0.5")
     for seed in range(5):
         spread = exact(sv.simulate(asked, np.linspace(0, 1, 5000), seed=seed))
-        low, high = spread.interval(0.9, "hoeffding", "population")
+        low, high = spread.interval(IntervalRequest(0.9, "hoeffding"))
         bound = variance_error(*radii(spread, 0.95), max(float(centre), 1 - float(centre)), 5000) * 4999 / 5000
         plug_in = float(spread.square.mean - (spread.number.mean - spread.centre) ** 2)
         assert plug_in - bound - 1e-12 <= low[0] <= high[0] <= plug_in + bound + 1e-12
@@ -425,12 +426,14 @@ def test_the_hoeffding_interval_shares_the_error_probability_between_both_means(
     number = MeanPart(800, Fraction(3, 10), Fraction(1), 1.5, (-1.0, 1.0), False)
     square = MeanPart(200, Fraction(4, 10), Fraction(1), 1.2, (0.0, 1.0), False)
     away, off = 1.5 * math.sqrt(math.log(40) / 1600), 1.2 * math.sqrt(math.log(40) / 400)
-    low, high = VarianceEvidence(number, square, Fraction(0), (-1.0, 1.0)).interval(0.9, "hoeffding", "population")
+    low, high = VarianceEvidence(number, square, Fraction(0), (-1.0, 1.0)).interval(IntervalRequest(0.9, "hoeffding"))
     assert low[0] == pytest.approx(0.4 - off - (0.3 + away) ** 2)
     assert high[0] == pytest.approx(0.4 + off - (0.3 - away) ** 2)
-    sample = VarianceEvidence(number, square, Fraction(0), (-1.0, 1.0)).interval(0.9, "hoeffding", "sample")
+    sample = VarianceEvidence(number, square, Fraction(0), (-1.0, 1.0)).interval(
+        IntervalRequest(0.9, "hoeffding", Target.SAMPLE)
+    )
     assert sample.high[0] == pytest.approx(high[0] * 1000 / 999)
-    inside = VarianceEvidence(number, square, Fraction(3, 10), (-1.0, 1.0)).interval(0.9, "hoeffding", "population")
+    inside = VarianceEvidence(number, square, Fraction(3, 10), (-1.0, 1.0)).interval(IntervalRequest(0.9, "hoeffding"))
     assert inside.high[0] == pytest.approx(0.4 + off), "the mean may be at the centre"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.round import Round
+from sottovoce.estimate.request import IntervalRequest
 from sottovoce.estimate.vector.evidence import from_cells
 from sottovoce.protocols.ranges.results import range_estimates
 from sottovoce.study.planners.vector import mean_coordinate_variance
@@ -144,7 +145,7 @@ def test_intervals_for_many_coordinates_know_how_few_reports_speak_of_each() -> 
     for _ in range(1000):
         reports = rng.multinomial(n, np.full(100, 1 / 100))
         cells = rng.multinomial(reports, law)
-        low, high = from_cells(mechanism, n, cells.ravel()).interval(1 - 0.05 / 100, "normal", "population")
+        low, high = from_cells(mechanism, n, cells.ravel()).interval(IntervalRequest(1 - 0.05 / 100, "normal"))
         inside += bool(((low <= 0) & (high >= 0)).all())
     assert 0.92 < inside / 1000 < 0.985
 

@@ -30,7 +30,7 @@ purpose = "To ask a lot."
 unit = "person"
 epsilon = "4"
 """
-SHARES = '[questions.q{place}]\nask = "shares"\ncategories = ["yes", "no"]\ntext = "Question {place}?"\n'
+SHARES = '[questions.q{place}]\nask = "frequency"\ncategories = ["yes", "no"]\ntext = "Question {place}?"\n'
 GROUPS = """
 [questions.q0]
 ask = "group-mean"

@@ -10,6 +10,7 @@ import sottovoce as sv
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.estimate.distribution.expected import ExpectedDistribution, cumulative
 from sottovoce.estimate.prior import Prior
+from sottovoce.estimate.request import IntervalRequest
 from sottovoce.study.planners.distribution import at_points
 from sottovoce.study.population import ExpectedAnswers, NumberLaw
 from sottovoce.study.sharing import Joint
@@ -52,7 +53,7 @@ def drawn_widths(mechanism, question, truth, n, runs):
         answers = rng.choice(np.array(truth.values), n, p=np.array(truth.weights))
         counted = mechanism.estimate(mechanism.tally(mechanism.privatize(answers, seed=seed)))
         if isinstance(question, sv.Distribution):
-            low, high = cumulative(counted.evidence).normal(0.95, "population")
+            low, high = cumulative(counted.evidence).normal(IntervalRequest(0.95))
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", sv.PoorIntervalWarning)

@@ -24,7 +24,7 @@ from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.evidence import GroupMeansEvidence, from_cells
 from sottovoce.estimate.group.truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.tally.laws import law_at, law_row
 from sottovoce_experiments.coverage.declared.studies import GROUP_PARTICIPANTS, UNEVEN
 from sottovoce_experiments.coverage.study import LEVEL, Coverage
@@ -177,7 +177,7 @@ def _judge(
     """Which intervals hold the truth. A group that is too small in a run is covered by the whole range."""
     found: dict[tuple[str, str], list[bool]] = {}
     for method in ("fieller", "delta"):
-        low, high = estimate.interval(LEVEL, method, target)
+        low, high = estimate.interval(IntervalRequest(LEVEL, method, target))
         found["mean", method] = ((low <= truth) & (truth <= high))[shown].tolist()
     held = [pair for pair in pairs if estimate.estimable[list(pair)].all()]
     rows, columns = np.array(held, dtype=np.int64).reshape(-1, 2).T

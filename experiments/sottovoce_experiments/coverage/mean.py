@@ -29,7 +29,7 @@ from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.moments import numbers_of, profile
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest
 from sottovoce.tally.laws import law_at
 from sottovoce_experiments.coverage.declared.studies import (
     LATER,
@@ -228,7 +228,7 @@ def widths(name: str, n: int) -> dict[str, float]:
     # The tally nearest to the law: its cumulative counts are off by at most half a report.
     cells = np.diff(np.round(n * np.append(0, np.cumsum(law)))).astype(np.int64)
     found = from_cells(mechanism, int(cells.sum()), cells)
-    each = {method: found.interval(LEVEL, method, Target.POPULATION) for method in found.methods}
+    each = {method: found.interval(IntervalRequest(LEVEL, method)) for method in found.methods}
     return {method: float((high - low)[0]) for method, (low, high) in each.items()}
 
 

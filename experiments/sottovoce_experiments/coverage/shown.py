@@ -17,7 +17,7 @@ from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group.contrasts import adjust
 from sottovoce.estimate.group.equal_means import PairTests
 from sottovoce.estimate.group.evidence import GroupMeansEvidence
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce_experiments.coverage.crowds import PermutedCrowd, crowd_of
 from sottovoce_experiments.coverage.declared.studies import FEWEST, HOLM
 from sottovoce_experiments.coverage.study import LEVEL, Coverage
@@ -62,7 +62,7 @@ def simulate(crowd: PermutedCrowd, runs: int, rng: np.random.Generator) -> Runs:
             continue
         scores = ratios.scores(np.array(crowd.mean - estimate.centre), ratios.margins)
         found.means[run] = np.abs(scores) <= deviate(LEVEL)  # as the interval, but faster
-        low, high = estimate.sizes.interval(LEVEL, "shown", Target.POPULATION)
+        low, high = estimate.sizes.interval(IntervalRequest(LEVEL, "shown"))
         found.sizes[run] = (low <= crowd.counts) & (crowd.counts <= high)
         found.equality[run] = estimate.test_equality(Target.POPULATION).p_value
         places = np.flatnonzero(estimate.estimable[above] & estimate.estimable[below])

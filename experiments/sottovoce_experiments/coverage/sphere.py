@@ -12,7 +12,7 @@ from sottovoce.core import late
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.vector.ball import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
@@ -54,7 +54,7 @@ def coverages(mechanism: Mechanism, n: int, target: str, runs: int, seed: int) -
         found = from_cells(mechanism, n, mechanism.tally(batch).cells)
         held = truth if target == "population" else vectors[who].mean(axis=0)
         for each in (LEVEL, 1 - (1 - LEVEL) / dimensions):
-            low, high = found.normal(each, Target(target))
+            low, high = found.normal(IntervalRequest(each, target=Target(target)))
             inside = (low <= held) & (held <= high)
             if each == LEVEL:
                 single += int(inside.sum())

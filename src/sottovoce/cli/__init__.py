@@ -9,11 +9,9 @@ from collections.abc import Sequence
 from traceback import extract_tb
 
 from sottovoce import __version__
+from sottovoce.cli.bare_verbs import BARE, bare_target
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.late import load
-
-STUDY = "cli.studies.explain:main"
-BARE = {"answer": "client.command:main", "device": "client.command:device", "explain": "privacy.explain:main"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,12 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         places = [f"{frame.name} (line {frame.lineno})" for frame in extract_tb(problem.__traceback__)]
         _refused(f"This is a bug in sottovoce: {type(problem).__name__} in {', '.join(places[-4:])}.")
         return 1
-
-
-def bare_target(verb: str, arguments: Sequence[str]) -> str:
-    """What runs a verb of the bare install; `explain` of a study or a manifest needs the extra `analysis`."""
-    about_a_study = any(one.lower().endswith((".toml", ".json")) for one in arguments)
-    return STUDY if verb == "explain" and about_a_study else BARE[verb]
 
 
 def _refused(sentence: str) -> int:

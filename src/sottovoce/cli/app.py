@@ -12,7 +12,8 @@ import typer
 from typer.main import get_command
 
 from sottovoce import __version__
-from sottovoce.cli import BARE, bare_target, options
+from sottovoce.cli import options
+from sottovoce.cli.bare_verbs import BARE, bare_target
 from sottovoce.cli.collector import verbs as collecting
 from sottovoce.cli.parsing import CommandError, Verbs, complaint, plugins_in_one_sentence
 from sottovoce.core.errors import ParameterError

@@ -22,9 +22,15 @@ LENGTH_BYTES = 2  # bytes that say how long the batch is, before what fills it u
 
 
 @cache
+def _primitive(name: str) -> Any:
+    """A module of `cryptography`, which is loaded when the first report is sealed or opened."""
+    return load(f"hazmat.primitives.{name}", package="cryptography")
+
+
+@cache
 def suite() -> Any:
-    """The HPKE suite; `cryptography` is loaded when the first report is sealed or opened."""
-    hpke = load("hazmat.primitives.hpke", package="cryptography")
+    """The HPKE suite."""
+    hpke = _primitive("hpke")
     return hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.CHACHA20_POLY1305)
 
 
@@ -53,8 +59,7 @@ def seal(manifest: Manifest, batch: Batch) -> bytes:
         raise ParameterError("One report of a study that names the collector's key can be sealed.")
     plain = batch.to_cbor()
     filled = (len(plain).to_bytes(LENGTH_BYTES, "big") + plain).ljust(inner_bytes(manifest), b"\0")
-    x25519 = load("hazmat.primitives.asymmetric.x25519", package="cryptography")
-    public = x25519.X25519PublicKey.from_public_bytes(bytes.fromhex(key))
+    public = _primitive("asymmetric.x25519").X25519PublicKey.from_public_bytes(bytes.fromhex(key))
     try:
         encrypted: bytes = suite().encrypt(filled, public, info=info(manifest))
     except ValueError:  # a point of small order: everyone could open what is sealed for it

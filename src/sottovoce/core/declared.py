@@ -101,20 +101,10 @@ def part(name: str, read: Callable[[Any], Any], check: Check = unchecked) -> Any
     return of_form(Form(name, lambda plain, owner, field: read(plain), lambda value: value.spec(), check))
 
 
-def a_domain(check: Check = unchecked) -> Any:
-    """A domain."""
-    return part("domain", lambda plain: load("core.domain.base:domain_from_spec")(plain), check)
-
-
-def a_channel() -> Any:
-    """A channel."""
-    return part("channel", lambda plain: load("core.channel.base:channel_from_spec")(plain))
-
-
-def some_channels() -> Any:
-    """A list of channels."""
-    read = list_of(lambda plain, owner, name: load("core.channel.base:channel_from_spec")(plain))
-    return of_form(Form("channels", read, lambda channels: [channel.spec() for channel in channels], _all(unchecked)))
+def parts(name: str, read: Callable[[Any], Any]) -> Any:
+    """A list of things that have specifications of their own."""
+    read_all = list_of(lambda plain, owner, field: read(plain))
+    return of_form(Form(name, read_all, lambda values: [value.spec() for value in values], _all(unchecked)))
 
 
 def list_of(read: Check) -> Check:
@@ -202,7 +192,7 @@ class Declared:
     frozen_default=True,
     field_specifiers=(
         field, of_form, integer, in_units, integers, text, texts, decimal, decimals,
-        part, a_domain, a_channel, some_channels,
+        part, parts,
     ),
 )  # fmt: skip
 def declared(cls: type[T]) -> type[T]:

@@ -108,15 +108,14 @@ class Decoder(ABC):
 
     def interval(self, evidence: Evidence, values: Floats, request: IntervalRequest) -> Bounds:
         """Intervals that these values may carry."""
-        level, method, target = request.level, str(request.method), request.target
         if not self.moves:
-            return evidence.interval(level, method, target)
-        if method == OWN:
-            centre, covariance = self.own(evidence, target)
-            half = deviate(level) * np.sqrt(np.maximum(np.diag(covariance), 0))
+            return evidence.interval(request)
+        if request.method == OWN:
+            centre, covariance = self.own(evidence, request.target)
+            half = deviate(request.level) * np.sqrt(np.maximum(np.diag(covariance), 0))
             low, high = (np.clip(end, *evidence.limits) for end in (centre - half, centre + half))
         else:
-            low, high = evidence.inside(level, method, target)
+            low, high = evidence.inside(request)
         # A decoder uses all values together, so a value may lie outside its own interval.
         shown = np.clip(values, *evidence.limits)
         return Bounds(np.fmin(low, shown), np.fmax(high, shown))

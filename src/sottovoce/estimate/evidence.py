@@ -23,7 +23,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.fakes import FakeReports, weighted
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,6 +125,7 @@ class Evidence(ABC):
         quality: the kind of the linear estimate, in a word.
         picture: the function that draws it.
         n: how many reports there are.
+        ends: the possible range of the truth, where `limits` does not say otherwise.
         axes: the names of the values, along one axis or several.
         question: the question of the values, if it is known.
         also: evidence about other questions that was read from the same reports.
@@ -138,6 +139,7 @@ class Evidence(ABC):
     quality: ClassVar[str] = "unbiased"
     picture: ClassVar[str] = "estimate.show.plot:plot"
     n: int
+    ends: tuple[Any, Any]
     axes: Axes
     question: Question | None = None
     also: tuple[Evidence, ...] = ()
@@ -185,9 +187,9 @@ class Evidence(ABC):
         raise ParameterError(f"A {self.noun} has no standard error at share zero.")
 
     @property
-    @abstractmethod
     def limits(self) -> tuple[Any, Any]:
         """The possible range of the truth."""
+        return self.ends
 
     @property
     def offers(self) -> frozenset[Offer]:
@@ -216,9 +218,9 @@ class Evidence(ABC):
         raise ParameterError(NOT_POOLED)
 
     # --- intervals ---------------------------------------------------------------------------------
-    @abstractmethod
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        """The intervals of one of the methods."""
+    def interval(self, request: IntervalRequest) -> Bounds:
+        """The intervals of one of the methods; evidence with others than "normal" says which they are."""
+        return self.normal(request)
 
     @abstractmethod
     def normal_is_poor(self) -> NDArray[np.bool_]:
@@ -228,17 +230,17 @@ class Evidence(ABC):
     def warning(self) -> str | None:
         """The warning about the normal interval, if it is poor."""
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
         """The warning about intervals of a method at a level that may miss `most` times as often as they promise."""
-        return self.warning() if method == "normal" else None
+        return self.warning() if request.method == "normal" else None
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
+    def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals inside the possible range, for values that a decoder moved there."""
-        return Bounds(*(np.clip(end, *self.limits) for end in self.interval(level, method, target)))
+        return Bounds(*(np.clip(end, *self.limits) for end in self.interval(request)))
 
-    def normal(self, level: float, target: Target) -> Bounds:
+    def normal(self, request: IntervalRequest) -> Bounds:
         """The estimate plus and minus a normal quantile of its standard error, which allows for `slack`."""
-        errors, values = np.sqrt(self.variances(target)), self.values()
+        errors, values, level = np.sqrt(self.variances(request.target)), self.values(), request.level
         half = deviate(level) * errors if not self.slack else slack_deviate(level, self.slack, errors)
         return Bounds(values - half, values + half)
 

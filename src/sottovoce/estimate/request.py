@@ -57,6 +57,18 @@ class IntervalRequest:
         for_whom = ", for these participants" if self.target is Target.SAMPLE else ""
         return f"{100 * self.level:g} % {self.method} intervals{', all at once' * self.simultaneous}{for_whom}"
 
+    def at(self, level: float) -> IntervalRequest:
+        """The same intervals at another level."""
+        return replace(self, level=level)
+
+    def by(self, method: str) -> IntervalRequest:
+        """The same intervals by another method."""
+        return replace(self, method=method)
+
+    def instead_of(self, *methods: str, use: str) -> IntervalRequest:
+        """The same intervals, by another method in place of any of these."""
+        return self.by(use) if self.method in methods else self
+
     def single(self, method: str, count: int) -> IntervalRequest:
         """One of `count` intervals by a method; where all must hold at once, at the level of Bonferroni."""
         level = 1 - (1 - self.level) / max(1, count) if self.simultaneous else self.level

@@ -74,9 +74,6 @@ class StrataEvidence(Evidence):
     def covariance(self, target: Target) -> Floats:
         raise NoCovarianceError("The covariance of values that were combined over strata is not known.")
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return self.normal(level, target)
-
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.asarray(np.any([part.normal_is_poor() for part in self.parts], axis=0))
 

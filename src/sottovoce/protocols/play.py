@@ -41,11 +41,6 @@ class State:
         return cls(protocol, (), protocol.start())
 
     @property
-    def steps(self) -> tuple[tuple[int, int], ...]:
-        """The number, from 1 on, and the epoch of each finished round."""
-        return tuple((number, tallies[0].epoch) for number, tallies in enumerate(self.history, 1))
-
-    @property
     def is_over(self) -> bool:
         """Whether the protocol has ended with estimates."""
         return not isinstance(self.stage, Round)

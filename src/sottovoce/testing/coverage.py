@@ -19,7 +19,7 @@ from sottovoce.core.channel.shapes import contrast_of, histogram_of, support_rat
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.estimate.evidence import Evidence, deviate
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.asked import AskedEvidence, asked_rates
 from sottovoce.estimate.shares.contrasts import ContrastsEvidence
 from sottovoce.estimate.shares.sums import SumsEvidence, bins
@@ -194,7 +194,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: Ta
         raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")
 
     def reaches(counts: Ints, rows: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        low, high = evidence(counts, rows).interval(level, method, target)
+        low, high = evidence(counts, rows).interval(IntervalRequest(level, method, target))
         return high >= held / n - _ROUNDING, low > held / n + _ROUNDING
 
     if method in ("wilson", "normal"):

@@ -14,6 +14,7 @@ import sottovoce as sv
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import CountAsked, asked_bits
+from sottovoce.estimate.request import IntervalRequest
 from sottovoce.estimate.shares.asked import AskedEvidence, asked_rates, chance_of_any, mean_inverse
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.counts import simulate_cells
@@ -165,11 +166,13 @@ def test_given_how_many_were_asked_it_is_symmetric_unary_encoding() -> None:
     there = SupportsEvidence(counts, asked, own, other)
     for level, method in product((0.9, 0.99), ("exact", "wilson", "normal")):
         for ours, theirs in zip(
-            here.interval(level, method, "population"), there.interval(level, method, "population"), strict=True
+            here.interval(IntervalRequest(level, method)), there.interval(IntervalRequest(level, method)), strict=True
         ):
             assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9)
         if method != "exact":
-            assert here.excess(method, level) == pytest.approx(there.excess(method, level))
+            assert here.excess(IntervalRequest(level, method)) == pytest.approx(
+                there.excess(IntervalRequest(level, method))
+            )
 
 
 def test_drawn_cells_have_the_law_of_one_code() -> None:

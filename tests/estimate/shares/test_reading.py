@@ -8,6 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.errors import NoCovarianceError
 from sottovoce.estimate.reading import CodeReading, MatrixReading
+from sottovoce.estimate.shares import supports
 
 SCORES = np.array([[2.0, -0.5, -0.5], [-0.5, 2.0, -0.5], [-0.5, -0.5, 2.0]])
 LAW = np.linalg.inv(SCORES)  # of an output, one column for each code
@@ -76,6 +77,15 @@ def test_one_coordinate_of_a_vector_needs_no_covariance() -> None:
     assert np.allclose(double.covariance, variance * np.array([[4, -2], [-2, 1]]))
     with pytest.raises(NoCovarianceError):
         found.functional(np.array([1.0, -1, 0]))
+
+
+@pytest.mark.parametrize("name", ["hadamard", "projective"])
+def test_sets_without_a_transform_are_counted_output_by_output(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    m = sv.mechanism(name, sv.Integers(0, 4), epsilon=1)
+    tally = m.tally(m.privatize([0, 1, 2, 3, 4, 0, 0, 1] * 60, seed=1))
+    fast = m.estimate(tally)
+    monkeypatch.setattr(supports, "COUNTS", {})
+    assert (m.estimate(tally).evidence.counts == fast.evidence.counts).all()
 
 
 @pytest.mark.parametrize("name", ["o-rr", "hcms", "flh"])

@@ -23,7 +23,7 @@ from sottovoce.estimate.distribution.evidence import evidence
 from sottovoce.estimate.distribution.outputs import MORE, MOST_UPDATES
 from sottovoce.estimate.distribution.reach import DRAWS, Singles, bound_of, draws_of, largest, rank_of
 from sottovoce.estimate.distribution.readings.decode import linear_decode
-from sottovoce.estimate.distribution.readings.projected import is_projection
+from sottovoce.estimate.distribution.readings.linear import is_projection
 from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.shares.sums import bins

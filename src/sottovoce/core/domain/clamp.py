@@ -6,8 +6,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
-from sottovoce.core.declared import a_domain, decimal, declared
-from sottovoce.core.domain.base import Numbers, View
+from sottovoce.core.declared import decimal, declared, part
+from sottovoce.core.domain.base import Numbers, View, domain_from_spec
 from sottovoce.core.domain.plain import Integers, Interval, Number
 from sottovoce.core.domain.views import check_numeric, raw_number
 from sottovoce.core.params import reject
@@ -22,7 +22,7 @@ class Clamp(View):
     """
 
     kind: ClassVar[str] = "clamp"
-    of: Integers | Interval = a_domain(check_numeric)
+    of: Integers | Interval = part("domain", domain_from_spec, check_numeric)
     low: Decimal = decimal()
     high: Decimal = decimal()
 

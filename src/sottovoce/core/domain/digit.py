@@ -7,8 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
-from sottovoce.core.declared import a_domain, decimal, declared, integer
-from sottovoce.core.domain.base import View
+from sottovoce.core.declared import decimal, declared, integer, part
+from sottovoce.core.domain.base import View, domain_from_spec
 from sottovoce.core.domain.plain import Integers, Interval, Number
 from sottovoce.core.domain.views import check_numeric, raw_number
 from sottovoce.core.params import reject
@@ -25,7 +25,7 @@ class Digit(View):
     """
 
     kind: ClassVar[str] = "digit"
-    of: Integers | Interval = a_domain(check_numeric)
+    of: Integers | Interval = part("domain", domain_from_spec, check_numeric)
     width: Decimal = decimal()
     base: int = integer(2, MAX_BASE)
     origin: Decimal = decimal()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from sottovoce.core.declared import a_domain, declared, texts
-from sottovoce.core.domain.base import Domain, View
+from sottovoce.core.declared import declared, part, texts
+from sottovoce.core.domain.base import Domain, View, domain_from_spec
 from sottovoce.core.domain.plain import Record
 from sottovoce.core.domain.views import check_names
 
@@ -16,7 +16,7 @@ class Fields(View):
     """The code is the tuple of the codes of these fields, in the order of `names`."""
 
     kind: ClassVar[str] = "fields"
-    of: Record = a_domain()
+    of: Record = part("domain", domain_from_spec)
     names: tuple[str, ...] = texts()
 
     def __init__(self, of: Record, names: Iterable[str]) -> None:

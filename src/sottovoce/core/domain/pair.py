@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sottovoce.core.declared import a_domain, declared
-from sottovoce.core.domain.base import Domain
+from sottovoce.core.declared import declared, part
+from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.params import reject
 
 
@@ -14,8 +14,8 @@ class Pair(Domain):
     """A tuple (group, value): the group one of finitely many, the value a number. The code is the tuple of codes."""
 
     kind: ClassVar[str] = "pair"
-    group: Domain = a_domain()
-    value: Domain = a_domain()
+    group: Domain = part("domain", domain_from_spec)
+    value: Domain = part("domain", domain_from_spec)
 
     def check_fields(self) -> None:
         if not isinstance(self.group, Domain) or self.group.size is None or self.group.size < 2:

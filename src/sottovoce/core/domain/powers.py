@@ -6,8 +6,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from sottovoce.core.declared import a_domain, decimal, declared
-from sottovoce.core.domain.base import Domain, View
+from sottovoce.core.declared import decimal, declared, part
+from sottovoce.core.domain.base import Domain, View, domain_from_spec
 from sottovoce.core.domain.plain import Integers, Interval, Number
 from sottovoce.core.domain.views import Square, check_numeric
 
@@ -17,7 +17,7 @@ class Powers(View):
     """The code is a tuple: that of the number itself, and the square of its distance from the centre."""
 
     kind: ClassVar[str] = "powers"
-    of: Integers | Interval = a_domain(check_numeric)
+    of: Integers | Interval = part("domain", domain_from_spec, check_numeric)
     centre: Decimal = decimal()
 
     def __init__(self, of: Integers | Interval, centre: Number = 0) -> None:

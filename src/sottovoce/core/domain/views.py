@@ -9,8 +9,8 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any, ClassVar
 
-from sottovoce.core.declared import a_domain, decimal, decimals, declared, integer, texts
-from sottovoce.core.domain.base import Domain, Numbers, View
+from sottovoce.core.declared import decimal, decimals, declared, integer, part, texts
+from sottovoce.core.domain.base import Domain, Numbers, View, domain_from_spec
 from sottovoce.core.domain.circle import Circle
 from sottovoce.core.domain.plain import MAX_CODES, Integers, Interval, Number, Record
 from sottovoce.core.errors import ParameterError
@@ -55,7 +55,7 @@ class Bins(View):
     """In which bin a number lies: [low, e1), [e1, e2), ..., [em, high]."""
 
     kind: ClassVar[str] = "bins"
-    of: Circle | Integers | Interval = a_domain(_check_scale)
+    of: Circle | Integers | Interval = part("domain", domain_from_spec, _check_scale)
     edges: tuple[Decimal, ...] = decimals()
 
     def __init__(self, of: Circle | Integers | Interval, edges: Iterable[Number]) -> None:
@@ -105,7 +105,7 @@ class Above(View):
     """Whether a number lies at or above a threshold: 1 if so, else 0."""
 
     kind: ClassVar[str] = "above"
-    of: Integers | Interval = a_domain(check_numeric)
+    of: Integers | Interval = part("domain", domain_from_spec, check_numeric)
     threshold: Decimal = decimal()
 
     def __init__(self, of: Integers | Interval, threshold: Number) -> None:
@@ -127,7 +127,7 @@ class Level(View):
     """The node of a hierarchy under which a code falls: level 0 is the root, each node has `branching` children."""
 
     kind: ClassVar[str] = "level"
-    of: Domain = a_domain()
+    of: Domain = part("domain", domain_from_spec)
     branching: int = integer(2, 1 << 20)
     level: int = integer()
     depth: int = field(init=False, repr=False, compare=False)  # level of the leaves
@@ -154,7 +154,7 @@ class Prefix(View):
     """The leading bits of a code, written in as many bits as the largest code needs."""
 
     kind: ClassVar[str] = "prefix"
-    of: Domain = a_domain()
+    of: Domain = part("domain", domain_from_spec)
     bits: int = integer()
     _dropped: int = field(init=False, repr=False, compare=False)
 
@@ -175,7 +175,7 @@ class Select(View):
     """Some fields of a record, as one code: the cell of their contingency table, last field fastest."""
 
     kind: ClassVar[str] = "select"
-    of: Record = a_domain()
+    of: Record = part("domain", domain_from_spec)
     names: tuple[str, ...] = texts()
 
     def __init__(self, of: Record, names: Iterable[str]) -> None:
@@ -227,7 +227,7 @@ class Square(View):
     """The square of a number's distance from a centre, which need not lie in the range of the number."""
 
     kind: ClassVar[str] = "square"
-    of: Integers | Interval = a_domain(check_numeric)
+    of: Integers | Interval = part("domain", domain_from_spec, check_numeric)
     centre: Decimal = decimal()
 
     def __init__(self, of: Integers | Interval, centre: Number = 0) -> None:

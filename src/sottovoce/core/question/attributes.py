@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
-from sottovoce.core.late import load
+from sottovoce.core.domain.views import Select
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question
 from sottovoce.core.question.frequency import Frequency
@@ -35,6 +35,6 @@ class Attributes(Question):
     @property
     def parts(self) -> tuple[Question, ...]:
         """The question about each attribute, as a view of the record."""
-        select, record = load("core.domain.views:Select"), self.domain.root
+        record: Any = self.domain.root
         kinds = (Mean if part.size is None else Frequency for _, part in self.fields_of)
-        return tuple(kind(select(record, (name,))) for kind, (name, _) in zip(kinds, self.fields_of, strict=True))
+        return tuple(kind(Select(record, (name,))) for kind, (name, _) in zip(kinds, self.fields_of, strict=True))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.pair import Pair
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.late import load
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question, check_numbers
 from sottovoce.core.question.reasons import any_number, listed_answers, with_categories
@@ -33,8 +33,7 @@ class GroupMean(Question):
 
     @property
     def domain(self) -> Domain:
-        pair: Domain = load("core.domain.pair:Pair")(self.by, self.value)
-        return pair
+        return Pair(self.by, self.value)
 
     @classmethod
     def about(cls, domain: Domain, fields: Mapping[str, Any]) -> GroupMean:

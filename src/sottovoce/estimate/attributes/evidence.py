@@ -22,7 +22,7 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Functional, Offer
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
@@ -93,10 +93,9 @@ class AttributesEvidence(Evidence):
             return None
         return Contributions(*(np.concatenate(ends) for ends in zip(*found, strict=True)))
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        chosen = [part.default if method == "each" else method for part in self.each]
-        found = [part.interval(level, own, target) for part, own in zip(self.each, chosen, strict=True)]
-        return Bounds(*(np.concatenate(ends) for ends in zip(*found, strict=True)))
+    def interval(self, request: IntervalRequest) -> Bounds:
+        parts = [part.interval(request.instead_of("each", use=part.default)) for part in self.each]
+        return Bounds(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))
 
     @property
     def limits(self) -> tuple[Floats, Floats]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import (
     CircularMean,
     Density,
@@ -30,9 +28,8 @@ from sottovoce.estimate.distribution.quantiles.invert import EdgeWindow, best_wi
 from sottovoce.estimate.distribution.share_sums import CHECKED, COMPATIBLE, GUARDED, ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Floats, deviate, most_excess
 from sottovoce.estimate.remembered import remembered
-from sottovoce.estimate.request import Target
-from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
-from sottovoce.estimate.variance.spread import VarianceEvidence
+from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.variance.spread import VarianceEvidence, from_readings
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -71,21 +68,21 @@ class PartAnswer(LinearAnswer):
     def sums(self) -> ShareSums:
         return self.weighted if self.known else ShareSums(self.source, np.vstack([self.inner, self.outer]))
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == COMPATIBLE:
-            return Bounds(*compatible.shares(self.source, self.inner, self.outer, level, target))
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == COMPATIBLE:
+            return Bounds(*compatible.shares(self.source, self.inner, self.outer, request.level, request.target))
         if self.known:
-            return LinearAnswer.interval(self, level, method, target)
-        inner, outer = (sums.interval(level, method, target, self.slack) for sums in self.both_ends)
+            return LinearAnswer.interval(self, request)
+        inner, outer = (sums.interval(request, self.slack) for sums in self.both_ends)
         values = self.values()  # which may lie beyond both, where shares are far from what shares can be
         return Bounds(
             np.minimum(values, np.minimum(inner.low, outer.low)), np.maximum(values, np.maximum(inner.high, outer.high))
         )
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        if method == COMPATIBLE:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        if request.method == COMPATIBLE:
             return self.source.few()
-        return self.source.unevenness or LinearAnswer.doubt(self, method, level, most)
+        return self.source.unevenness or LinearAnswer.doubt(self, request, most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,12 +123,13 @@ class QuantileAnswer(AnswerEvidence):
         """The shares whose quantiles are asked for."""
         return [float(part) for part in self.question.shares]
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
+    def interval(self, request: IntervalRequest) -> Bounds:
         values = self.values()
-        if method == COMPATIBLE:
-            low, high = compatible.quantiles(self.source, self.parts, level, target)
+        if request.method == COMPATIBLE:
+            low, high = compatible.quantiles(self.source, self.parts, request.level, request.target)
         else:
-            low, high = intervals(self.source.buckets, *self._curve(target), self.parts, level, even=method == EVEN)
+            curve, even = self._curve(request.target), request.method == EVEN
+            low, high = intervals(self.source.buckets, *curve, self.parts, request.level, even=even)
         return Bounds(np.minimum(low, values), np.maximum(high, values))
 
     @property
@@ -140,19 +138,19 @@ class QuantileAnswer(AnswerEvidence):
 
     def _heights(self, level: float) -> ShareSums:
         """The cumulative shares up to the edges near the quantiles."""
-        low, high = self.interval(level, "normal", Target.POPULATION)
+        low, high = self.interval(IntervalRequest(level, "normal"))
         edges, d = self.source.edges, len(self.source.buckets)
         near = [(edges >= a) & (edges <= b) for a, b in zip(low, high, strict=True)]
         places = np.flatnonzero(np.any(near, axis=0)[1:-1]) + 1
         places = places[:: -(-max(len(places), 1) // CHECKED)]
         return ShareSums(self.source, np.asarray(np.arange(d) < places[:, None], np.float64).reshape(-1, d))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        if method == COMPATIBLE:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        if request.method == COMPATIBLE:
             return self.source.few()
-        if method == EVEN and not self._single_answers(level):
+        if request.method == EVEN and not self._single_answers(request.level):
             return UNEVEN
-        return self.source.unevenness or self._heights(level).doubt(level, max(most, MOST_EXCESS))
+        return self.source.unevenness or self._heights(request.level).doubt(request.level, max(most, MOST_EXCESS))
 
     def _single_answers(self, level: float) -> bool:
         """Whether method "even" spreads nothing: each bucket is one possible answer, and no edges are averaged."""
@@ -219,12 +217,12 @@ class SpreadAnswer(AnswerEvidence):
         low, high = self.quantiles.read(shares)
         return np.array([high - low])
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        low, high = self.quantiles.interval(1 - (1 - level) / 2, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        low, high = self.quantiles.interval(request.at(1 - (1 - request.level) / 2))
         return Bounds(np.maximum(low[1:] - high[:1], 0), high[1:] - low[:1])
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.quantiles.doubt(method, level, most)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.quantiles.doubt(request, most)
 
     def variances(self, target: Target) -> Floats:
         return np.array([self.quantiles.variances(target).sum()])
@@ -287,29 +285,16 @@ def _(question: Variance, source: DistributionEvidence) -> Evidence:
     known = source.read_as_numbers(question)
     if known is not None:
         return known
-    if source.n < 2:
-        raise ParameterError("A variance needs at least two reports.")
     (low, high), n = _ends(question), source.n
     centre = (low + high) / 2
     sums = ShareSums(source, np.array([source.buckets.numbers() - centre, source.buckets.squares(centre)]))
-    spread = sums.functional(Target.POPULATION).covariance * n * n / (n - 1)
-    poor = sums.doubt(0.95, most_excess(0.95)) is not None
-    ranges = ((low, high), (0.0, (high - low) ** 2 / 4))
-    number, square = (
-        MeanPart(n, Fraction(start + sums.values[i]), Fraction(spread[i, i]), source.reach_of(sums.rows[i]), ends, poor)
-        for i, (start, ends) in enumerate(zip((centre, 0.0), ranges, strict=True))
-    )
-
-    def noise() -> ReadingNoise:
-        own = sums.functional(Target.SAMPLE).covariance * n
-        return ReadingNoise(own[0, 0], own[1, 1], own[0, 1])
-
-    return VarianceEvidence(
-        *(number, square, Fraction(centre), (low, high)),
-        joint=Fraction(spread[0, 1]),
-        noise=noise,
+    return from_readings(
+        *(n, (low, high), sums.values, sums.functional(Target.POPULATION).covariance * n),
+        lambda: sums.functional(Target.SAMPLE).covariance * n,
+        reach=[source.reach_of(row) for row in sums.rows],
+        poor=sums.doubt(0.95, most_excess(0.95)) is not None,
         question=question,
-        also=(_answer(Mean(question.domain), source),),  # type: ignore[arg-type]
+        mean=_answer(Mean(question.domain), source),  # type: ignore[arg-type]
         slack=_slack_of_variance(source, sums.values),
     )
 

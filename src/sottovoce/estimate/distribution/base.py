@@ -230,12 +230,12 @@ class DistributionEvidence(Evidence):
     def default(self) -> str:  # type: ignore[override]
         return self.checked.default
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
-        return kept_inside(self.interval(level, method, target), self.limits)
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return kept_inside(self.interval(request), self.limits)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        bounds = self.normal(level, target)
-        return self.checked.guarded(bounds, level, target) if method == GUARDED and self.is_small else bounds
+    def interval(self, request: IntervalRequest) -> Bounds:
+        bounds, guards = self.normal(request), request.method == GUARDED and self.is_small
+        return self.checked.guarded(bounds, request.level, request.target) if guards else bounds
 
     def normal_is_poor(self) -> Flags:
         poor = ~(self.checked.excess(0.95) <= most_excess(0.95))
@@ -244,8 +244,8 @@ class DistributionEvidence(Evidence):
     def warning(self) -> str | None:
         return self.checked.doubt(0.95, most_excess(0.95))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.checked.doubt(level, most, method if self.is_small else "normal")
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.checked.doubt(request.level, most, request.method if self.is_small else "normal")
 
     # --- showing -----------------------------------------------------------------------------------
     def sentence(self, found: Estimate, level: float) -> str:

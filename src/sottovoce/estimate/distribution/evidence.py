@@ -23,7 +23,7 @@ from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
 from sottovoce.estimate.distribution.of_shares import of_shares
 from sottovoce.estimate.distribution.outputs import ApproximateEvidence, OutputsEvidence
 from sottovoce.estimate.distribution.readings.decode import linear_decode
-from sottovoce.estimate.distribution.readings.projected import is_projection
+from sottovoce.estimate.distribution.readings.linear import is_projection
 from sottovoce.estimate.distribution.readings.transition import LevelsTransition, transition_of
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance

@@ -32,7 +32,7 @@ from sottovoce.estimate.distribution.quantiles.invert import intervals
 from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.evidence import Floats, deviate
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest
 
 DRAWS = 500  # curves: the mean width of an interval is then known to about one percent
 QUANTILE_DRAWS = 50  # of them, for quantiles, whose intervals take longer: known to about three percent
@@ -65,7 +65,7 @@ class ExpectedDistribution:
         found = self.evidence(n).answer(question)
         if isinstance(found, PartAnswer) and not found.known:
             return self._of_parts(found, n, level)
-        low, high = found.interval(level, found.default, Target.POPULATION)
+        low, high = found.interval(IntervalRequest(level, found.default))
         return _root_mean_square((high - low) / 2)
 
     @property

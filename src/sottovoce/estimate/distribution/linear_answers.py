@@ -13,7 +13,7 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums, kept_inside
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, Flags, Floats, most_excess
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -55,8 +55,8 @@ class AnswerEvidence(Evidence):
     def n(self) -> int:  # type: ignore[override]
         return self.source.n
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
-        return kept_inside(self.interval(level, method, target), self.limits)
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return kept_inside(self.interval(request), self.limits)
 
     def normal_is_poor(self) -> Flags:
         return np.full(len(self.labels), self.warning() is not None)
@@ -64,8 +64,8 @@ class AnswerEvidence(Evidence):
     def warning(self) -> str | None:
         return self.sums.doubt(0.95, most_excess(0.95))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.sums.doubt(level, most, method)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.sums.doubt(request.level, most, request.method)
 
     def sentence(self, found: Estimate, level: float) -> str:
         if len(self.labels) == 1:
@@ -86,10 +86,6 @@ class LinearAnswer(AnswerEvidence):
     ends: tuple[float, float]
     question: Question
     slack: float = 0.0
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
 
     @cached_property
     def weighted(self) -> ShareSums:
@@ -112,8 +108,8 @@ class LinearAnswer(AnswerEvidence):
     def variances(self, target: Target) -> Floats:
         return self.weighted.variances(target)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return self.weighted.interval(level, method, target, self.slack)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self.weighted.interval(request, self.slack)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,6 +145,6 @@ class DensityAnswer(AnswerEvidence):
         moved, widths = self.source.contributions(), self.source.buckets.widths
         return None if moved is None else Contributions(moved.least / widths, moved.most / widths, moved.reports)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        low, high = self.source.interval(level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        low, high = self.source.interval(request)
         return Bounds(low / self.source.buckets.widths, high / self.source.buckets.widths)

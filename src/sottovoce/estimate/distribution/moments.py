@@ -7,7 +7,6 @@ give about five percent less variance, but only where answers are spread evenly 
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +20,7 @@ from sottovoce.core.question import Mean, Question, Variance
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.moments import profile
-from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
-from sottovoce.estimate.variance.spread import VarianceEvidence
+from sottovoce.estimate.variance.spread import VarianceEvidence, from_readings
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.outputs import OutputsEvidence
@@ -60,31 +58,19 @@ def square_readings(mechanism: Mechanism, centre: float) -> tuple[Floats, Floats
 
 
 def _variance(found: OutputsEvidence, mean: MeanEvidence, question: Question) -> VarianceEvidence:
-    n = found.n
-    if n < 2:
-        raise ParameterError("A variance needs at least two reports.")
-    (low, high), centre, rates = mean.ends, mean.centre, found.cells / n
+    rates, centre = found.cells / found.n, mean.centre
     scores = np.array(square_readings(found.counted.mechanism, centre))
     values, second = scores @ rates, (scores * rates) @ scores.T
-    each = (second - np.outer(values, values)) * n / (n - 1)
-    poor = bool(mean.normal_is_poor()[0])
-    ends = ((low, high), (0.0, (high - low) ** 2 / 4))
-    number, square = (
-        MeanPart(
-            *(n, Fraction(start + values[i]), Fraction(each[i, i]), float(np.ptp(scores[i]))),
-            *(ends[i], poor, start + float(scores[i].min())),
-        )
-        for i, start in ((0, centre), (1, 0.0))
-    )
 
-    def noise() -> ReadingNoise:
+    def noise() -> Floats:
         powers = [found.buckets.powers(centre, power) @ found.values() for power in (2, 3, 4)]
-        return ReadingNoise(second[0, 0] - powers[0], second[1, 1] - powers[2], second[0, 1] - powers[1])
+        return np.asarray(second - np.array([powers[:2], powers[1:]]))
 
-    return VarianceEvidence(
-        *(number, square, Fraction(centre), (low, high)),
-        joint=Fraction(each[0, 1]),
-        noise=noise,
+    return from_readings(
+        *(found.n, mean.ends, values, second - np.outer(values, values), noise),
+        reach=[float(np.ptp(row)) for row in scores],
+        lowest=[start + float(row.min()) for start, row in zip((centre, 0.0), scores, strict=True)],
+        poor=mean.poor,
         question=Variance(question.domain),
-        also=(mean,),
+        mean=mean,
     )

@@ -16,7 +16,7 @@ from sottovoce.estimate.distribution.outputs import MORE
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Floats, Offer
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.shares.laws import left_inverse, output_law
 from sottovoce.estimate.shares.matrix import MatrixEvidence
@@ -73,14 +73,14 @@ class SharesDistribution(DistributionEvidence):
     def curve_methods(self) -> tuple[str, ...]:
         return DistributionEvidence.methods
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return self.shares.interval(level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self.shares.interval(request)
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
-        return self.shares.inside(level, method, target)
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return self.shares.inside(request)
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.shares.doubt(method, level, most)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.shares.doubt(request, most)
 
     def scores_of(self, rows: Floats) -> ReportScores | None:
         """Where the reports are counted one by one, as by randomized response."""
@@ -109,7 +109,7 @@ class SharesDistribution(DistributionEvidence):
         """Without a law of single reports, as often as for the worst of the single values that a sum is made of."""
         if self._law is not None:
             return DistributionEvidence.excess_of(self, sums, level, target)
-        single = self.shares.excess("normal", level)
+        single = self.shares.excess(IntervalRequest(level, "normal"))
         return np.array([single[row != 0].max(initial=1.0) for row in sums.rows])
 
     def reach_of(self, weights: Floats) -> float:

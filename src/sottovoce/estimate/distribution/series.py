@@ -14,7 +14,7 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import DensityAnswer, LinearAnswer
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.distribution.readings.projected import ProjectedDecode, functions_of
+from sottovoce.estimate.distribution.readings.linear import ProjectedDecode, functions_of
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Evidence, Floats, Functional
 from sottovoce.estimate.mean.scores import ScoreMoments

@@ -19,7 +19,7 @@ from sottovoce.estimate.evidence import (
 )
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.remembered import remembered
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -82,7 +82,7 @@ class ShareSums:
         good = all((self.excess(level) <= most).all() for level, most in limits)
         return "normal" if good else GUARDED
 
-    def doubt(self, level: float, most: float = MOST_EXCESS, method: str = "normal") -> str | None:
+    def doubt(self, level: float, most: float = MOST_EXCESS, method: str | None = "normal") -> str | None:
         """The warning about intervals, if they may miss too often."""
         if method == GUARDED and self.bets:
             return None
@@ -98,12 +98,12 @@ class ShareSums:
             f" them apart.{better}"
         )
 
-    def interval(self, level: float, method: str, target: Target, slack: float = 0.0) -> Bounds:
+    def interval(self, request: IntervalRequest, slack: float = 0.0) -> Bounds:
         """Intervals of the sums, which may be off by `slack`."""
-        errors = np.sqrt(self.variances(target))
-        half = deviate(level) * errors if not slack else slack_deviate(level, slack, errors)
+        errors = np.sqrt(self.variances(request.target))
+        half = deviate(request.level) * errors if not slack else slack_deviate(request.level, slack, errors)
         bounds = Bounds(self.values - half, self.values + half)
-        return self.guarded(bounds, level, target, room=slack) if method == GUARDED else bounds
+        return self.guarded(bounds, request.level, request.target, room=slack) if request.method == GUARDED else bounds
 
     def guarded(
         self, bounds: Bounds, level: float, target: Target, *, room: float = 0.0, judged: float = 0.0

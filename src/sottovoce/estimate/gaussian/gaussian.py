@@ -20,7 +20,7 @@ from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, deviate
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.gaussian.shape import Shape, shape_of
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
@@ -50,8 +50,8 @@ class GaussianEvidence(Evidence):
     def shape(self) -> Shape | None:
         """What the reports tell about the shape of the law of the answers, if they tell any."""
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return Evidence.doubt(self, method, level, most) if self.shape is None else self.shape.sentence()
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return Evidence.doubt(self, request, most) if self.shape is None else self.shape.sentence()
 
     def check(self, target: Target) -> None:
         """A model of the population gives no estimates for the sample."""
@@ -86,10 +86,6 @@ class GaussianSideEvidence(GaussianEvidence):
     def n(self) -> int:  # type: ignore[override]
         return self.share.n
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
     def _mean(self, share: Floats) -> Floats:
         """The mean for a share above the threshold; the ends of the domain for shares of zero and one."""
         return np.asarray(np.clip(self.threshold + self.deviation * ndtri(np.clip(share, 0, 1)), *self.ends))
@@ -103,20 +99,20 @@ class GaussianSideEvidence(GaussianEvidence):
         with np.errstate(divide="ignore"):
             return np.asarray(self.share.variances(target) * (self.deviation / steep) ** 2)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        self.check(target)
-        if method == "normal":
-            return self.normal(level, target)
-        low, high = self.share.interval(level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        self.check(request.target)
+        if request.method == "normal":
+            return self.normal(request)
+        low, high = self.share.interval(request)
         return Bounds(self._mean(low), self._mean(high))
 
     def normal_is_poor(self) -> Flags:
         far = np.abs(self.values() - self.threshold) > 2 * self.deviation
         return np.asarray(far | (self.n < POOR_BELOW))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        known = GaussianEvidence.doubt(self, method, level, most)
-        return self.share.doubt(method, level, most) if known is None and method == "wilson" else known
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        known = GaussianEvidence.doubt(self, request, most)
+        return self.share.doubt(request, most) if known is None and request.method == "wilson" else known
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -144,10 +140,6 @@ class GaussianFitEvidence(GaussianEvidence):
     def n(self) -> int:  # type: ignore[override]
         return self.model.n
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
     def values(self) -> Floats:
         return np.array([self.mean if self.about == "mean" else self.deviation])
 
@@ -156,15 +148,15 @@ class GaussianFitEvidence(GaussianEvidence):
         both = self.model.variance(self.mean, self.deviation)
         return np.array([both[0, 0] if self.about == "mean" else both[1, 1] * self.deviation**2])
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        self.check(target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        self.check(request.target)
         if self.about == "deviation":  # on the scale of its logarithm, whichever method
-            wide = math.sqrt(self.model.variance(self.mean, self.deviation)[1, 1]) * deviate(level)
+            wide = math.sqrt(self.model.variance(self.mean, self.deviation)[1, 1]) * deviate(request.level)
             ends = np.array([self.deviation * math.exp(-wide), self.deviation * math.exp(min(wide, 700))])
             return Bounds(*(np.array([end]) for end in np.clip(ends, *self.ends)))
-        if method == "normal":
-            return self.normal(level, target)
-        return Bounds(*(np.array([self._end(level, side)]) for side in (-1, 1)))
+        if request.method == "normal":
+            return self.normal(request)
+        return Bounds(*(np.array([self._end(request.level, side)]) for side in (-1, 1)))
 
     def _end(self, level: float, side: int) -> float:
         """Where the profile likelihood of the mean has fallen to the bound of a level."""

@@ -34,7 +34,7 @@ from sottovoce.estimate.group.truth import Crowd, centre_of, keyed_channel, squa
 from sottovoce.estimate.group.views import GroupEvidence, GroupSharesEvidence, GroupSizesEvidence, GroupSumsEvidence
 from sottovoce.estimate.group.within import GroupVariancesEvidence, group_variances
 from sottovoce.estimate.remembered import remembered
-from sottovoce.estimate.request import Target, check_level
+from sottovoce.estimate.request import IntervalRequest, Target, check_level
 from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
@@ -144,9 +144,9 @@ class GroupMeansEvidence(GroupEvidence):
         """Which groups are large enough for their mean to be shown."""
         return self._shown.flags
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        ratios = self.ratios(target)
-        low, high = ratios.fieller(level) if method == "fieller" else ratios.delta(level)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        ratios = self.ratios(request.target)
+        low, high = ratios.fieller(request.level) if request.method == "fieller" else ratios.delta(request.level)
         shown = self.estimable & np.isfinite(low)  # a mean that is not estimable has the whole range as its interval
         least, most = self.limits
         return Bounds(np.where(shown, low + self.centre, least), np.where(shown, high + self.centre, most))
@@ -162,7 +162,7 @@ class GroupMeansEvidence(GroupEvidence):
         means = np.where(np.isnan(values), self.centre, values)
         return np.asarray(self.estimable & (self.n * steadiness(self.mechanism, shares, means) < POOR_BELOW))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
         poor = self.normal_is_poor()
         if not poor.any():
             return None

@@ -16,7 +16,7 @@ from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Fl
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.group.shown_shares import lowest_share
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import SupportsEvidence
 
 if TYPE_CHECKING:
@@ -160,30 +160,28 @@ class GroupSharesEvidence(GroupEvidence):
         found = self.supports.decoded(decoder)
         return found._replace(values=found.values * self.scale)
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.supports.doubt(_usual(method), level, most)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.supports.doubt(request.instead_of("shown", use="exact"), most)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return self._given_shown(self.supports.interval(level, _usual(method), target), level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self._given_shown(self.supports.interval(request.instead_of("shown", use="exact")), request)
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
-        found = self._given_shown(self.supports.inside(level, _usual(method), target), level, method, target)
+    def inside(self, request: IntervalRequest) -> Bounds:
+        found = self._given_shown(self.supports.inside(request.instead_of("shown", use="exact")), request)
         return Bounds(*(np.clip(end, *self.limits) for end in found))
 
-    def _given_shown(self, bounds: Bounds, level: float, method: str, target: Target) -> Bounds:
+    def _given_shown(self, bounds: Bounds, request: IntervalRequest) -> Bounds:
         """The lower ends of groups that are shown, if the selection has an effect."""
         low, high = bounds
         # Ten standard errors above the threshold the selection has no effect.
         counts = self.supports.counts
         places = np.flatnonzero(self.shown & (counts - self.least < 10 * np.sqrt(counts)))
-        if method == "shown" and len(places):
+        if request.method == "shown" and len(places):
             supports = replace(self.supports, counts=counts[places])
-            low[places] = lowest_share(supports, self.least[places], (1 - level) / 2, target, low[places])
+            low[places] = lowest_share(
+                supports, self.least[places], (1 - request.level) / 2, request.target, low[places]
+            )
         return Bounds(low * self.scale, high * self.scale)
-
-
-def _usual(method: str) -> str:
-    return "exact" if method == "shown" else method
 
 
 class GroupSizesEvidence(GroupSharesEvidence):
@@ -222,6 +220,3 @@ class GroupSumsEvidence(PartOfGroups):
 
     def _covariance(self, target: Target) -> Floats:
         return self.whole.combined(np.full(len(self.labels), self.whole.centre), target)
-
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return self.normal(level, target)

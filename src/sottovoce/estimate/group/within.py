@@ -18,7 +18,7 @@ from sottovoce.estimate.group.law import GroupLaw, Sheet, Totals, group_powers, 
 from sottovoce.estimate.group.ratio import Ratios
 from sottovoce.estimate.group.truth import keyed_channel, square_line, tells_squares
 from sottovoce.estimate.group.views import GroupEvidence, PartOfGroups
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.group.evidence import GroupMeansEvidence
@@ -41,10 +41,6 @@ class GroupVariancesEvidence(PartOfGroups):
     bias: float
 
     @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
-    @property
     def offers(self) -> frozenset[Offer]:
         return frozenset()
 
@@ -59,8 +55,8 @@ class GroupVariancesEvidence(PartOfGroups):
     def _covariance(self, target: Target) -> Floats:
         raise NoCovarianceError("The covariance of variances within groups is not known.")
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        half = deviate(level) * np.sqrt(self.variances(target)) + self.bias
+    def interval(self, request: IntervalRequest) -> Bounds:
+        half = deviate(request.level) * np.sqrt(self.variances(request.target)) + self.bias
         shown = ~np.isnan(self.found)
         return Bounds(
             np.where(shown, self.found - half, self.limits[0]), np.where(shown, self.found + half, self.limits[1])
@@ -166,10 +162,10 @@ class ConditionalSharesEvidence(GroupEvidence):
     def _covariance(self, target: Target) -> Floats:
         raise NoCovarianceError("The covariance of shares within groups is not known.")
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
+    def interval(self, request: IntervalRequest) -> Bounds:
         """From 0 to 1 if a group is not estimable."""
-        ratios = self.ratios[target]
-        low, high = ratios.delta(level) if method == "delta" else ratios.fieller(level)
+        ratios = self.ratios[request.target]
+        low, high = ratios.delta(request.level) if request.method == "delta" else ratios.fieller(request.level)
         anywhere = ~np.isfinite(low) | np.isnan(self.values())
         return Bounds(np.where(anywhere, 0.0, low), np.where(anywhere, 1.0, high))
 

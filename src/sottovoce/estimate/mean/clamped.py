@@ -13,7 +13,7 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Floats, Offer
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.single import SingleMean
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
 
 if TYPE_CHECKING:
@@ -82,10 +82,10 @@ class CautiousMeanEvidence(SignedSumEvidence):
     above: MeanEvidence | None = None
     unasked: tuple[float, float] = (0.0, 0.0)  # widths of the parts below and above about which nobody was asked
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        half = 1 - (1 - level) / 2
+    def interval(self, request: IntervalRequest) -> Bounds:
+        half = 1 - (1 - request.level) / 2
         (clamped,) = self.parts
-        low, high = clamped.interval(half, "betting" if clamped.poor else "normal", target)
+        low, high = clamped.interval(request.at(half).by("betting" if clamped.poor else "normal"))
         if self.below is not None:  # one side of an interval has half its error probability
             least, end = self.below.limits
             low = low - np.clip(end - _of_bits(self.below, half).low, 0, end - least)

@@ -16,7 +16,7 @@ from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, weighte
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.prior import Prior, expected_answers
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.mean.evidence import MeanEvidence
@@ -58,12 +58,12 @@ class CombinedMeanEvidence(Evidence):
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights[:, None], self.parts)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
         # Reading i of part k moves the sum by at most weight_k reach_k / n_k.
         squares = sum((w * part.reach) ** 2 / part.n for w, part in zip(self.weights, self.parts, strict=True))
-        half = math.sqrt(squares * math.log(2 / (1 - level)) / 2)
+        half = math.sqrt(squares * math.log(2 / (1 - request.level)) / 2)
         return Bounds(self.values() - half, self.values() + half)
 
     def normal_is_poor(self) -> Flags:

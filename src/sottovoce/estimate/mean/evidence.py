@@ -33,7 +33,7 @@ from sottovoce.estimate.mean.of_shares import mean_of_shares
 from sottovoce.estimate.mean.readings import Readings, ReadSums, read
 from sottovoce.estimate.mean.single import ReadMean
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
@@ -77,15 +77,15 @@ class MeanEvidence(ReadMean):
             raise ParameterError(UNLIKE)
         return weighted_mean(means, weights)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method not in ("betting", "anytime"):
-            return ReadMean.interval(self, level, method, target)
-        if method == "anytime" and target == Target.SAMPLE:
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method not in ("betting", "anytime"):
+            return ReadMean.interval(self, request)
+        if request.method == "anytime" and request.target == Target.SAMPLE:
             raise ParameterError(
                 "The anytime interval is about the population: the mean of those who have answered so far moves with"
                 " every report; for the sample use 'betting'."
             )
-        low, high = self.sides(level, method).interval(level)
+        low, high = self.sides(request.level, request.method).interval(request.level)
         return Bounds(np.array([low]), np.array([high]))
 
     def sides(self, level: float, method: str) -> Sides:

@@ -10,7 +10,7 @@ from sottovoce.estimate.evidence import Bounds, Flags, Floats
 from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.mean.combine import CombinedMeanEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 
 MUCH = 0.25  # of the variance of a mean: one round's part, which must then be well known
 
@@ -42,14 +42,14 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
         first, second = self.parts
         return np.asarray(noise + self._excess**2 * answers * (1 / first.n + 1 / second.n))
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
         first, second = self.parts
-        events = 2 if target == Target.POPULATION else 3
-        each = 1 - (1 - level) / events
+        events = 2 if request.target == Target.POPULATION else 3
+        each = 1 - (1 - request.level) / events
         half = sum(w * hoeffding(part.reach, part.n, each) for w, part in zip(self.weights, self.parts, strict=True))
-        if target == Target.SAMPLE:
+        if request.target == Target.SAMPLE:
             # Mean answers of the rounds differ by n / n_2 times the first one's distance from all; drawing without
             # replacement keeps Hoeffding's bound.
             low, high = self.limits

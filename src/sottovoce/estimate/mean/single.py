@@ -12,7 +12,7 @@ from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Flags, 
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile
 from sottovoce.estimate.mean.readings import ReadSums
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 
 
 class SingleMean(Evidence):
@@ -34,10 +34,6 @@ class SingleMean(Evidence):
     __slots__ = ()
 
     @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
-    @property
     @abstractmethod
     def poor(self) -> bool:
         """Whether the variance itself is poorly known."""
@@ -45,13 +41,13 @@ class SingleMean(Evidence):
     def normal_is_poor(self) -> Flags:
         return np.array([self.poor])
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
-        if method == "hoeffding":
-            half = hoeffding(self.reach, self.n, level)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
+        if request.method == "hoeffding":
+            half = hoeffding(self.reach, self.n, request.level)
         else:
-            half = bernstein(self.reach, self.spread, self.n, level)
+            half = bernstein(self.reach, self.spread, self.n, request.level)
         return Bounds(self.values() - half, self.values() + half)
 
     def warning(self) -> str | None:

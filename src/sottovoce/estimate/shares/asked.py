@@ -18,7 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import asked_bits
 from sottovoce.estimate.evidence import Bounds, Counted
 from sottovoce.estimate.reading import CodeReading, Curve
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.intervals.binomials import Ints, exact_held
 from sottovoce.estimate.shares.supports import BitsEvidence, clopper_pearson, most_missed, wilson_score
 
@@ -99,11 +99,11 @@ class AskedEvidence(BitsEvidence):
     def restricted(self, codes: Ints, labels: Sequence[object]) -> AskedEvidence:
         return replace(self, counts=self.counts[codes], asked=self.asked[codes], counted=self._among(codes, labels))
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         """At some of the numbers that were asked, the smallest among them; for each code that below its own."""
         numbers = np.unique(self.reports.astype(np.int64))
         numbers = numbers[:: -(-len(numbers) // KINDS)]
-        each = np.array([most_missed(method, int(n), self.own, self.other, level) for n in numbers])
+        each = np.array([most_missed(request.method, int(n), self.own, self.other, request.level) for n in numbers])
         return each[np.searchsorted(numbers, self.reports, side="right") - 1]
 
 

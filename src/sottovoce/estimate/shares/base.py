@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from sottovoce.estimate.evidence import (
     deviate,
 )
 from sottovoce.estimate.reading import Curve
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.laws import PAIRWISE, output_law
 from sottovoce.estimate.shares.likelihood import mixture
 from sottovoce.estimate.shares.mixture import Mixture
@@ -74,7 +75,7 @@ class SharesEvidence(Evidence):
         raise NoIntervalError(f"Shares of {self.origin} have no Wilson interval; use method='normal'.")
 
     @abstractmethod
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         """How many times as often as promised the Wilson or normal interval of each code may miss."""
 
     def moved(self) -> tuple[Self, Self]:
@@ -89,29 +90,25 @@ class SharesEvidence(Evidence):
         """The variance of each estimate as a function of its true share; constant if nothing else is known."""
         return Curve(self.variances(target))
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == "bounded":
-            return self.inside(level, "exact", target)
-        if method == "wilson" and target == Target.SAMPLE:
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "bounded":
+            return self.inside(request.by("exact"))
+        if request.method == "wilson" and request.target == Target.SAMPLE:
             raise ParameterError("The Wilson interval is about the population; for the sample use 'exact'.")
-        if method == "exact":
-            return self.exact(level, target)
-        return self.wilson(level) if method == "wilson" else self.normal(level, target)
+        if request.method == "exact":
+            return self.exact(request.level, request.target)
+        return self.wilson(request.level) if request.method == "wilson" else self.normal(request)
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
+    def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals in [0, 1] that are never empty and contain the estimate, moved into [0, 1].
 
         The upper end is that of an estimate of at least 0, the lower end that of one of at most 1. Both ends rise with
         the estimate, so the interval contains all shares of the one that is not moved, and covers at least as often.
         """
-        if method == "bounded":
-            method = "exact"
+        usual = request.instead_of("bounded", use="exact")
         raised, lowered = self.moved()
         nearest = np.clip(self.values(), 0, 1)
-        low, high = (
-            lowered.interval(level, method, target).low,
-            raised.interval(level, method, target).high,
-        )
+        low, high = lowered.interval(usual).low, raised.interval(usual).high
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
 
     @property
@@ -162,6 +159,11 @@ class SharesEvidence(Evidence):
 
     def second_moments(self) -> Floats:
         """E[score_u score_v] of one report, where a score is unbiased for "holds the code"."""
+        return self._moments
+
+    @cached_property
+    def _moments(self) -> Floats:
+        """The second moments, which several errors are computed from; shared, so not to be written to."""
         if self.counted is None:
             raise NoCovarianceError("The covariance of shares needs the tally that they were read from.")
         own = self.counted
@@ -170,7 +172,9 @@ class SharesEvidence(Evidence):
             raise TooLargeError(
                 f"The covariance of {len(codes)} shares is too large; it is given up to {MAX_COVARIANCE}."
             )
-        return self._second_moments(own, codes)
+        moments = self._second_moments(own, codes)
+        moments.setflags(write=False)
+        return moments
 
     def _second_moments(self, own: Counted, codes: Ints) -> Floats:
         """The mean products of scores from a tally that says how often each report was sent."""
@@ -225,17 +229,17 @@ class SharesEvidence(Evidence):
             f" on one side.{self._better}"
         )
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        if method not in ("wilson", "normal"):
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        if request.method not in ("wilson", "normal"):
             return None
-        excess = self.excess(method, level)
+        excess = self.excess(request)
         poor = excess > most
         if not poor.any():
-            return self.warning() if method == "normal" else None
-        name = "Wilson" if method == "wilson" else method
+            return self.warning() if request.method == "normal" else None
+        name = "Wilson" if request.method == "wilson" else request.method
         return (
-            f"The {name} interval of level {level:.8g} is poor for {int(poor.sum())} of {len(poor)} values:"
-            f" {self._cause(level)}, and it may miss {excess.max():,.1f} times as often as promised."
+            f"The {name} interval of level {request.level:.8g} is poor for {int(poor.sum())} of {len(poor)} values:"
+            f" {self._cause(request.level)}, and it may miss {excess.max():,.1f} times as often as promised."
             f"{self._better}"
         )
 

@@ -16,7 +16,7 @@ from sottovoce.estimate.evidence import Bounds, Counted, Evidence, Offer, Output
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.reading import Curve
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence, score_bounds
 from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
 from sottovoce.estimate.shares.intervals.misses import SHARES
@@ -132,10 +132,10 @@ class CombinedSharesEvidence(SharesEvidence):
             raise NoIntervalError("These tallies together have no exact interval of this kind; use method='wilson'.")
         return self.law.limits(self._totals(self.law), level)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == "wilson":
-            return self._score(self.values(), level, target)
-        return SharesEvidence.interval(self, level, method, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "wilson":
+            return self._score(self.values(), request.level, request.target)
+        return SharesEvidence.interval(self, request)
 
     def wilson(self, level: float) -> Bounds:
         return self._score(self.values(), level, Target.POPULATION)
@@ -143,39 +143,37 @@ class CombinedSharesEvidence(SharesEvidence):
     def _score(self, values: Floats, level: float, target: Target) -> Bounds:
         return score_bounds(values, self.curve(target), level)
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
+    def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals in [0, 1] that contain the estimate, moved into [0, 1]; never empty."""
         nearest = np.clip(self.values(), 0, 1)
-        if method in ("bounded", "exact") and target == Target.POPULATION and self.law is not None:
+        if request.method in ("bounded", "exact") and request.target == Target.POPULATION and self.law is not None:
             totals, law = self._totals(self.law), self.law
-            low = law.limits(np.minimum(totals, int(law.origin + law.slope)), level).low
-            high = law.limits(np.maximum(totals, int(np.ceil(law.origin))), level).high
+            low = law.limits(np.minimum(totals, int(law.origin + law.slope)), request.level).low
+            high = law.limits(np.maximum(totals, int(np.ceil(law.origin))), request.level).high
         else:
-            low, high = self.interval(level, "wilson" if method in ("bounded", "exact") else method, target)
+            low, high = self.interval(request.instead_of("bounded", "exact", use="wilson"))
             move = nearest - self.values()
             low, high = low + np.minimum(move, 0), high + np.maximum(move, 0)
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         """From the law of the weighted sum if it is known; else that of the worst part that matters."""
         size = self.weights.shape[1]
         law = self.law
         if law is None:
-            each = [
-                part.excess(method, level) * (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)
-            ]
+            each = [part.excess(request) * (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]
             return np.asarray(np.max(each, axis=0))
         first = self.restricted(np.zeros(1, np.int64), (self.labels[0],))
 
         def interval(totals: Ints) -> Bounds:
             values = np.asarray((totals - law.origin) / law.slope, np.float64)
-            if method == "wilson":
-                return first._score(values, level, Target.POPULATION)
-            half = deviate(level) * np.sqrt(first.curve(Target.POPULATION).at(np.clip(values, 0, 1)))
+            if request.method == "wilson":
+                return first._score(values, request.level, Target.POPULATION)
+            half = deviate(request.level) * np.sqrt(first.curve(Target.POPULATION).at(np.clip(values, 0, 1)))
             return Bounds(values - half, values + half)
 
         worst = max(law.missed(float(share), interval) for share in SHARES[::4])
-        return np.full(size, worst / (1 - level))
+        return np.full(size, worst / (1 - request.level))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         each = [part.normal_is_poor() & (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]

@@ -15,7 +15,7 @@ from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.intervals.binomials import Ints
 from sottovoce.estimate.shares.intervals.misses import normal_score_excess, score_excess
 from sottovoce.estimate.shares.intervals.score_sums import drift_limits, held_limits
@@ -109,12 +109,12 @@ class ContrastsEvidence(ReadSharesEvidence):
         most = np.minimum((np.floor(self.n * self.slope).astype(np.int64) + self.hits) // 2, self.hits)
         return replace(self, plus=np.maximum(self.plus, least)), replace(self, plus=np.minimum(self.plus, most))
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         kinds, places = np.unique(self.hits, return_inverse=True)
         rates = np.clip(kinds / self.n, self.hit_other, self.hit_own)
         hit_rates = (self.hit_own, self.hit_other)
-        find = score_excess if method == "wilson" else normal_score_excess
-        return np.array([find(self.n, rate, hit_rates, level) for rate in rates])[places.ravel()]
+        find = score_excess if request.method == "wilson" else normal_score_excess
+        return np.array([find(self.n, rate, hit_rates, request.level) for rate in rates])[places.ravel()]
 
     def normal_is_poor(self) -> NDArray[np.bool_]:
         return np.asarray(self.hits < 2 * POOR_BELOW)

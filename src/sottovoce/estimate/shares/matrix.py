@@ -13,7 +13,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Ints
 from sottovoce.estimate.reading import MatrixReading
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import moved_inside
 from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.laws import left_inverse, output_law
@@ -67,11 +67,11 @@ class MatrixEvidence(SharesOfTally):
         """Other codes contribute through the observed outputs."""
         return np.asarray(np.sqrt(self.reading.squares(self.rates) / self.n))
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
+    def inside(self, request: IntervalRequest) -> Bounds:
         """The estimate moved into [0, 1], plus and minus as much as without moving it."""
-        return moved_inside(self, self.interval(level, "exact" if method == "bounded" else method, target))
+        return moved_inside(self, self.interval(request.instead_of("bounded", use="exact")))
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         return np.zeros(len(self.inverse))
 
     def normal_is_poor(self) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ from scipy import linalg, stats
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Counted, Offer, deviate
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SharesEvidence, moved_inside
 from sottovoce.estimate.shares.combine import SharesOfTally
 from sottovoce.estimate.shares.design import RowCounts, rows_of
@@ -197,19 +197,19 @@ class RowsEvidence(SharesOfTally):
         return replace(self, counted=replace(self.counted, codes=codes, names=labels))
 
     # --- intervals ----------------------------------------------------------------------------------
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return self.inside(level, "normal", target) if method == "bounded" else self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self.inside(request.by("normal")) if request.method == "bounded" else self.normal(request)
 
-    def inside(self, level: float, method: str, target: Target) -> Bounds:
-        return moved_inside(self, self.normal(level, target))
+    def inside(self, request: IntervalRequest) -> Bounds:
+        return moved_inside(self, self.normal(request))
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         """By an Edgeworth expansion: bits are skewed, and so is how often public functions collide."""
-        z = deviate(level)
+        z = deviate(request.level)
         weight = z * stats.norm.pdf(z) / stats.norm.sf(z)
         skew, tail = self._collision_law(self.variances(Target.POPULATION))
         collided = tail / 24 * (z**2 - 3) + skew**2 / 72 * (z**4 - 10 * z**2 + 15)
-        return np.asarray(np.clip(1 + weight * (collided + self._skewed_bits(z)), 0.0, 1 / (1 - level)))
+        return np.asarray(np.clip(1 + weight * (collided + self._skewed_bits(z)), 0.0, 1 / (1 - request.level)))
 
     def _skewed_bits(self, z: float) -> float:
         """The same of the counts. The variance of a rate is read from the counts of the rate, as for a single count."""

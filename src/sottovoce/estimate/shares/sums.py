@@ -15,7 +15,7 @@ from sottovoce.core.channel.shapes import Binwise
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Ints
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import score_bounds
 from sottovoce.estimate.shares.read import ReadSharesEvidence
 from sottovoce.tally.laws import law_row
@@ -87,7 +87,7 @@ class SumsEvidence(ReadSharesEvidence):
     def wilson(self, level: float) -> Bounds:
         return score_bounds(self.values(), self.curve(Target.POPULATION), level)
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         """Sums of noise with a known variance are close to normal from `POOR_BELOW` reports on."""
         return np.zeros(len(self.sums))
 

@@ -21,7 +21,7 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.base import SupportCounts
 from sottovoce.estimate.shares.intervals.binomials import Ints, exact_held
 from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess, wilson_excess
@@ -128,14 +128,14 @@ class SupportsEvidence(BitsEvidence):
         single = self.other * (support[:, None] + support[None, :])
         return np.asarray((together - single + self.other**2) / (self.own - self.other) ** 2)
 
-    def excess(self, method: str, level: float) -> Floats:
+    def excess(self, request: IntervalRequest) -> Floats:
         rates = np.atleast_2d(np.stack(np.broadcast_arrays(self.own, self.other), axis=-1))
         pairs, places = np.unique(rates, axis=0, return_inverse=True)
-        each = np.array([most_missed(method, self.n, own, other, level) for own, other in pairs])
+        each = np.array([most_missed(request.method, self.n, own, other, request.level) for own, other in pairs])
         return np.broadcast_to(each[places.ravel()], self.counts.shape)
 
 
-def most_missed(method: str, n: int, own: float, other: float, level: float) -> float:
+def most_missed(method: str | None, n: int, own: float, other: float, level: float) -> float:
     """How many times as often as promised a Wilson or normal interval of n reports with two rates may miss."""
     finds = (wilson_excess,) if method == "wilson" else (normal_excess, normal_sample_excess)
     return max(find(n, own, other, level) for find in finds)
@@ -148,8 +148,14 @@ def from_cells(counted: Counted) -> SupportsEvidence:
     if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):
         counts = function_supports(mechanism, counted.cells, counted.codes)
     elif isinstance(mechanism.statistic, CountOutputs) and sets is not None:
-        counts = COUNTS[type(sets)](sets, counted.cells)
+        count = COUNTS.get(type(sets))
+        counts = _members(mechanism, counts) if count is None else count(sets, counts)
     return SupportsEvidence(counts, counted.n, *two_rates(mechanism.channel), counted)
+
+
+def _members(mechanism: Mechanism, cells: Ints) -> Ints:
+    """The outputs in the set of each code, for sets without a transform."""
+    return np.rint(cell_supports(mechanism, np.arange(mechanism.channel.inputs)) @ cells).astype(np.int64)
 
 
 def predicted_variance(mechanism: Mechanism, truth: Floats, n: int, target: Target) -> Floats:

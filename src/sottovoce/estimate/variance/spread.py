@@ -15,20 +15,20 @@ n / (n - 1) would add a bias. Both can be negative.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from sottovoce.core.errors import NoIntervalError
+from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.bounds import hoeffding
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
 
 CURVED = 0.25  # share of the variance of an estimate that comes from the square of the mean's error and is not normal
@@ -125,19 +125,19 @@ class VarianceEvidence(Evidence):
         return np.array([max(found, 0.0) + self._curve])
 
     # --- intervals ---------------------------------------------------------------------------------
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
-        factor = self.n / (self.n - 1) if target == Target.SAMPLE else 1.0
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
+        factor = self.n / (self.n - 1) if request.target == Target.SAMPLE else 1.0
         most = self.limits[1] * factor
-        if self.learned and target == Target.SAMPLE:
+        if self.learned and request.target == Target.SAMPLE:
             if self._few:
                 return Bounds(np.array([0.0]), np.array([most]))  # all that is certain about these participants
             raise NoIntervalError(
                 "The centre was estimated from some of the participants, so the hoeffding interval is about the"
                 " population; for the sample use 'normal'."
             )
-        low, high = self._both(level)
+        low, high = self._both(request.level)
         low, high = low - self.slack, high + self.slack
         return Bounds(np.array([min(max(low * factor, 0.0), most)]), np.array([min(max(high * factor, 0.0), most)]))
 
@@ -154,13 +154,13 @@ class VarianceEvidence(Evidence):
         curved = self._curve > CURVED * float(self.variances(Target.POPULATION)[0])
         return np.array([self._few or curved])
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        if method != "normal" and self._few:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        if request.method != "normal" and self._few:
             return (
                 f"{self.number.n} reports are about the mean and {self.square.n} about the squares: too few to know"
                 " their own variance. The interval allows for the worst and is wide."
             )
-        return self.warning() or self._impossible(level) if method == "normal" else None
+        return self.warning() or self._impossible(request.level) if request.method == "normal" else None
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -176,7 +176,7 @@ class VarianceEvidence(Evidence):
         An interval that reaches below zero is as good as any other. A doubt about estimates near zero would leave the
         larger ones without a doubt, and of those too many miss: they are large because of their errors.
         """
-        if self.normal(level, Target.POPULATION).high[0] >= 0:
+        if self.normal(IntervalRequest(level)).high[0] >= 0:
             return None
         return (
             f"All of this interval lies below zero, where no variance is: the estimate is {float(self.exact):.3g}, with"
@@ -195,6 +195,48 @@ def _around(part: MeanPart, level: float, centre: float) -> tuple[float, float]:
     half, mean = hoeffding(part.reach, part.n, level), float(part.mean)
     low, high = (min(max(end, part.ends[0]), part.ends[1]) for end in (mean - half, mean + half))
     return low - centre, high - centre
+
+
+def from_readings(
+    n: int,
+    ends: tuple[float, float],
+    values: Floats,
+    covariance: Floats,
+    noise: Callable[[], Floats],
+    *,
+    reach: Sequence[float],
+    lowest: Sequence[float | None] = (None, None),
+    poor: bool,
+    question: Question,
+    mean: Evidence,
+    slack: float = 0.0,
+) -> VarianceEvidence:
+    """The variance from n reports, each read as a distance from the middle of the domain and as its square.
+
+    `values` are the means of both readings, `covariance` is that of the readings of one report, and `noise` its part
+    that is not spread of answers.
+    """
+    if n < 2:
+        raise ParameterError("A variance needs at least two reports.")
+    (low, high), centre = ends, sum(ends) / 2
+    sample = covariance * n / (n - 1)
+    number, square = (
+        MeanPart(n, Fraction(start + values[i]), Fraction(sample[i, i]), reach[i], own, poor, lowest[i])
+        for i, (start, own) in enumerate(((centre, ends), (0.0, (0.0, (high - low) ** 2 / 4))))
+    )
+
+    def reading_noise() -> ReadingNoise:
+        own = noise()
+        return ReadingNoise(own[0, 0], own[1, 1], own[0, 1])
+
+    return VarianceEvidence(
+        *(number, square, Fraction(centre), ends),
+        joint=Fraction(sample[0, 1]),
+        noise=reading_noise,
+        question=question,
+        also=(mean,),
+        slack=slack,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,14 +274,14 @@ class DeviationEvidence(Evidence):
         at = np.maximum(self.spread.values(), np.sqrt(errors))
         return np.asarray(np.divide(errors, 4 * at, out=np.zeros_like(errors), where=at > 0))
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return Bounds(*(np.sqrt(np.maximum(end, 0)) for end in self.spread.interval(level, method, target)))
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return Bounds(*(np.sqrt(np.maximum(end, 0)) for end in self.spread.interval(request)))
 
     def normal_is_poor(self) -> Flags:
         return self.spread.normal_is_poor()
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.spread.doubt(method, level, most)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.spread.doubt(request, most)
 
     def warning(self) -> str | None:
         return self.spread.warning()

@@ -17,7 +17,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Offer
+from sottovoce.estimate.evidence import POOR_BELOW, Offer
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
@@ -53,9 +53,6 @@ class BallEvidence(VectorEvidence):
 
     def variances(self, target: Target) -> Floats:
         return np.asarray(self.spreads / self.n)
-
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        return self.normal(level, target)
 
     @property
     def limits(self) -> tuple[float, float]:

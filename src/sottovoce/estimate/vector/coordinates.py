@@ -24,7 +24,7 @@ from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.mean.readings import numbers_at
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
 Floats = NDArray[np.float64]
@@ -70,7 +70,7 @@ class CoordinatesEvidence(VectorEvidence):
             return np.asarray(each)
         return np.asarray(each - np.maximum(self.spreads - self.noises, 0) / self.n)
 
-    def normal(self, level: float, target: Target) -> Bounds:
+    def normal(self, request: IntervalRequest) -> Bounds:
         """With Student's quantiles: a coordinate may have few reports, and simultaneous intervals have far quantiles.
 
         The sample variance of n reports with kurtosis k is as well known as one of 2 n / (k - 1) normal numbers.
@@ -78,14 +78,14 @@ class CoordinatesEvidence(VectorEvidence):
         with np.errstate(divide="ignore", invalid="ignore"):
             known = 2 * self.counts / np.maximum(self.fourths / self.spreads**2 - 1, 1e-9)
         free = np.where(self.counts > 1, np.fmax(np.fmin(known, self.counts - 1), 1), np.inf)  # of one: a bound
-        half = -stdtrit(free, (1 - level) / 2) * np.sqrt(self.variances(target))
+        half = -stdtrit(free, (1 - request.level) / 2) * np.sqrt(self.variances(request.target))
         return Bounds(self.means - half, self.means + half)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
         with np.errstate(divide="ignore"):
-            half = self.reaches * np.sqrt(math.log(2 / (1 - level)) / (2 * self.counts))
+            half = self.reaches * np.sqrt(math.log(2 / (1 - request.level)) / (2 * self.counts))
         return Bounds(self.means - half, self.means + half)
 
     @property

@@ -19,7 +19,7 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds
 from sottovoce.estimate.mean.bounds import bernstein, hoeffding
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.walsh import hadamard_counts
 from sottovoce.estimate.vector.base import UNNAMED, VectorEvidence
 
@@ -65,14 +65,16 @@ class SparseEvidence(VectorEvidence):
     def variances(self, target: Target) -> Floats:
         return np.asarray(np.maximum(self.spreads, 0) / self.n)
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
-        if method == "normal":
-            return self.normal(level, target)
+    def interval(self, request: IntervalRequest) -> Bounds:
+        if request.method == "normal":
+            return self.normal(request)
         reach = 2 * self.scale
-        if method == "hoeffding":
-            half = np.full(len(self.plus), hoeffding(reach, self.n, level))
+        if request.method == "hoeffding":
+            half = np.full(len(self.plus), hoeffding(reach, self.n, request.level))
         else:
-            half = np.broadcast_to(bernstein(reach, np.maximum(self.spreads, 0), self.n, level), self.plus.shape)
+            half = np.broadcast_to(
+                bernstein(reach, np.maximum(self.spreads, 0), self.n, request.level), self.plus.shape
+            )
         return Bounds(self.values() - half, self.values() + half)
 
     @property

@@ -9,17 +9,17 @@ from typing import ClassVar
 import numpy as np
 
 from sottovoce.core.round import History
-from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, sources_of
-from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.evidence import Bounds, Floats
+from sottovoce.estimate.mean.single import SingleMean
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.shares.supports import clopper_pearson
 from sottovoce.protocols.ranges.bits import ThresholdBits
 from sottovoce.protocols.ranges.search import FIRST, LATER, RangeSearchRounds, bits_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ThresholdMeanEvidence(Evidence):
+class ThresholdMeanEvidence(SingleMean):
     """The mean between the least and the largest number that all shares at or above thresholds allow.
 
     The mean is the integral of the share at or above t, which falls in t. Its interval has exact limits of all shares
@@ -30,9 +30,7 @@ class ThresholdMeanEvidence(Evidence):
 
     methods: ClassVar[tuple[str, ...]] = ("exact",)
     default: ClassVar[str] = "exact"
-    noun: ClassVar[str] = "mean"
     quality: ClassVar[str] = "rough"
-    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     bits: ThresholdBits
     ends: tuple[float, float]
     expected: float
@@ -42,20 +40,16 @@ class ThresholdMeanEvidence(Evidence):
     def n(self) -> int:  # type: ignore[override]
         return int(self.bits.asked.sum())
 
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
-
     def values(self) -> Floats:
-        low, high = self.interval(0.95, "exact", Target.POPULATION)
+        low, high = self.interval(IntervalRequest(0.95, "exact"))
         return np.clip([self.expected], low, high)
 
     def variances(self, target: Target) -> Floats:
         return np.array([np.nan])
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
+    def interval(self, request: IntervalRequest) -> Bounds:
         bits, (least, most) = self.bits, self.ends
-        rates = clopper_pearson(bits.yes, bits.asked, 1 - (1 - level) / max(self.most, len(bits.asked)))
+        rates = clopper_pearson(bits.yes, bits.asked, 1 - (1 - request.level) / max(self.most, len(bits.asked)))
         low, high = (np.clip((rate - bits.other) / (bits.own - bits.other), 0, 1) for rate in rates)
         low = np.maximum.accumulate(low[::-1])[::-1]  # shares beyond are smaller
         high = np.minimum.accumulate(high)
@@ -65,11 +59,10 @@ class ThresholdMeanEvidence(Evidence):
         # With a probability below 1 - level the limits contradict each other.
         return Bounds(np.array([min(below, above)]), np.array([max(below, above)]))
 
-    def normal_is_poor(self) -> Flags:
-        return np.array([False])  # no part of the interval is normal
-
-    def warning(self) -> str | None:
-        return None
+    @property
+    def poor(self) -> bool:
+        """No part of the interval is normal."""
+        return False
 
     def sentence(self, estimate: Estimate, level: float) -> str:
         (low,), (high,) = estimate.ci(level)

@@ -25,7 +25,7 @@ from sottovoce.core.question.distribution_domain import DistributionQuestion
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.distribution.evidence import buckets_of
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
-from sottovoce.estimate.distribution.readings.projected import is_projection
+from sottovoce.estimate.distribution.readings.linear import is_projection
 from sottovoce.estimate.prior import Prior
 from sottovoce.study import workloads
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, Ways, no_method, normal_quantile

@@ -9,7 +9,7 @@ import numpy as np
 
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Evidence
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def estimate_lines(estimate: Estimate, level: float, measure: str = "", *, named
 
 def evidence_lines(evidence: Evidence, level: float, measure: str) -> Iterator[ResultLine]:
     """The unbiased values of evidence with its own intervals."""
-    low, high = evidence.interval(level, evidence.default, Target.POPULATION)
+    low, high = evidence.interval(IntervalRequest(level, evidence.default))
     errors = np.sqrt(evidence.variances(Target.POPULATION))
     for label, value, error, least, most in zip(
         evidence.axes.texts(), evidence.values(), errors, low, high, strict=True

@@ -8,12 +8,12 @@ from itertools import accumulate
 from math import prod
 from typing import Any, ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words, nested
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec, nested
 from sottovoce.core.channel.facets import Costed, Rates, stages_of
 from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.shapes import Bundled
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, some_channels
+from sottovoce.core.declared import declared, parts
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.work import Effort, effort, short_steps, summed
 
@@ -28,7 +28,7 @@ class Each(Channel, Bundled, Costed):
     """
 
     kind: ClassVar[str] = "each"
-    channels: tuple[Channel, ...] = some_channels()
+    channels: tuple[Channel, ...] = parts("channels", channel_from_spec)
 
     def check_fields(self) -> None:
         if not 1 <= len(self.channels) <= MAX_PARTS:

@@ -7,11 +7,11 @@ from fractions import Fraction
 from math import prod
 from typing import ClassVar
 
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Costed, Summed, outputs_of, stages_of
 from sottovoce.core.channel.shapes import Binwise
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import a_channel, declared, integer
+from sottovoce.core.declared import declared, integer, part
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
 from sottovoce.core.work import Effort, effort, steps, summed
@@ -29,7 +29,7 @@ class Histogram(Channel, Binwise, Summed, Costed):
 
     kind: ClassVar[str] = "histogram"
     k: int = integer(2, MAX_BINS)
-    part: Channel = a_channel()
+    part: Channel = part("channel", channel_from_spec)
 
     def check_fields(self) -> None:
         part = self.part

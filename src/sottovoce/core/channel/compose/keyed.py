@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import extremes
 from sottovoce.core.channel.compose.stages import Then
 from sottovoce.core.channel.facets import Costed, Facet, Numbered, facet, outputs_of, rounding_of, stages_of
@@ -22,7 +22,7 @@ from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.channel.shapes import Grouped
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import a_channel, declared, integers
+from sottovoce.core.declared import declared, integers, part
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.work import Effort, effort, steps, summed
 
@@ -37,8 +37,8 @@ class Keyed(Channel, Grouped, Numbered, Costed):
     """
 
     kind: ClassVar[str] = "keyed"
-    key: Subset | Bits = a_channel()
-    inner: Channel = a_channel()
+    key: Subset | Bits = part("channel", channel_from_spec)
+    inner: Channel = part("channel", channel_from_spec)
     neutral: tuple[int, ...] = integers(0, UNIT)
 
     def check_fields(self) -> None:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import extremes
 from sottovoce.core.channel.compose.stages import Then
 from sottovoce.core.channel.facets import (
@@ -29,7 +29,7 @@ from sottovoce.core.channel.facets import (
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.channel.shapes import Mixed
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, integers, some_channels
+from sottovoce.core.declared import declared, integers, parts
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.work import Effort, effort, short_steps, summed
 
@@ -43,7 +43,7 @@ class Mix(Channel, Mixed, Numbered, Numeric, Extremal, Costed):
 
     kind: ClassVar[str] = "mix"
     weights: tuple[int, ...] = integers(1, UNIT)
-    channels: tuple[Channel, ...] = some_channels()
+    channels: tuple[Channel, ...] = parts("channels", channel_from_spec)
     _starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def check_fields(self) -> None:

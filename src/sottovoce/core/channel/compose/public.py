@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol, cast
 from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.arithmetic.hashing import WORD, collision, derived_words, hash_value
 from sottovoce.core.arithmetic.rational import units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.compose.maps import AskedMap, MultiplierMap, NumberedMap
 from sottovoce.core.channel.facets import (
     Costed,
@@ -29,7 +29,7 @@ from sottovoce.core.channel.finite.bits import Bits
 from sottovoce.core.channel.finite.block import ArcSets, Block
 from sottovoce.core.channel.shapes import Asking
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import INTEGER, Declared, Form, a_channel, declared, from_kinds, integer, part
+from sottovoce.core.declared import INTEGER, Declared, Form, declared, from_kinds, integer, part
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, count_text, reject
 from sottovoce.core.specs import Spec
@@ -182,7 +182,7 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
 
     kind: ClassVar[str] = "public"
     map: Map = part("map", map_from_spec)
-    inner: Channel = a_channel()
+    inner: Channel = part("channel", channel_from_spec)
 
     def check_fields(self) -> None:
         if self.map.outputs != self.inner.inputs or not self.inner.codes_are_indices:

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, ClassVar, TypeVar
 
 from sottovoce.core.arithmetic.rational import units
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import delta, extremes
 from sottovoce.core.channel.facets import (
     Costed,
@@ -36,7 +36,7 @@ from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.channel.vector.place import Place, Slots
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import a_channel, declared
+from sottovoce.core.declared import declared, part
 from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
 from sottovoce.core.params import count_text
 from sottovoce.core.work import Effort, effort, short_steps, steps, summed
@@ -52,8 +52,8 @@ C = TypeVar("C", bound="_Composed")
 class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
     """What both compositions share: the report of the first is the code of the second."""
 
-    first: Channel = a_channel()
-    second: Channel = a_channel()
+    first: Channel = part("channel", channel_from_spec)
+    second: Channel = part("channel", channel_from_spec)
 
     def check_fields(self) -> None:
         reports = _reports(self.first)

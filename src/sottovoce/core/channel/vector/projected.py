@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.hashing import WORD
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.facets import Costed, PublicCoins, Relaying, Summed, Vectors
 from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, SummandScale, axis_ends, facts
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import a_channel, declared, integer
+from sottovoce.core.declared import declared, integer, part
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.work import Effort, effort
 
@@ -43,7 +43,7 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
 
     kind: ClassVar[str] = "projected"
     size: int = integer(2, MAX_DIMENSIONS)
-    inner: Cap = a_channel()
+    inner: Cap = part("channel", channel_from_spec)
 
     def check_fields(self) -> None:
         if not isinstance(self.inner, Cap) or self.inner.law != "sphere":

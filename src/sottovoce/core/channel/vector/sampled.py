@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.arithmetic.rational import FINE
-from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.compose.stages import Then
 from sottovoce.core.channel.facets import (
     Coordinates,
@@ -28,7 +28,7 @@ from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.numeric.grids import GRIDS
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import a_channel, declared, integer, of_form
+from sottovoce.core.declared import declared, integer, of_form, part
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.work import Effort, effort, summed
@@ -47,7 +47,7 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
 
     kind: ClassVar[str] = "sampled-coordinates"
     grids: tuple[Rounding, ...] = of_form(GRIDS)
-    inner: Channel = a_channel()
+    inner: Channel = part("channel", channel_from_spec)
     count: int = integer()
     bits: int = integer(default=WORD)
 

@@ -21,7 +21,7 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence
 from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums
 from sottovoce.estimate.evidence import Bounds, Floats, Functional, deviate, slack_deviate
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -75,10 +75,10 @@ class DirectionAnswer(AnswerEvidence):
         slope = np.array([-sine, cosine]) / max(cosine**2 + sine**2, 1e-300) * self.period / (2 * math.pi)
         return np.array([min(float(slope @ found.covariance @ slope), self.period**2 / 12)])
 
-    def interval(self, level: float, method: str, target: Target) -> Bounds:
+    def interval(self, request: IntervalRequest) -> Bounds:
         """An arc, whose ends may lie beyond the period; or the whole circle, from 0 to the period."""
-        found = self.point.functional(target)
-        arc = self._box(found, level, target) if method == GUARDED else _arc(found, level, self._room)
+        found, level = self.point.functional(request.target), request.level
+        arc = self._box(found, level, request.target) if request.method == GUARDED else _arc(found, level, self._room)
         if arc is None:
             return Bounds(np.zeros(1), np.array([self.period]))
         unit = self.period / (2 * math.pi)

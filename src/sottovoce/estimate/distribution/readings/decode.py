@@ -6,8 +6,7 @@ from functools import lru_cache
 
 from sottovoce.core.channel import Channel
 from sottovoce.estimate.distribution.readings.levels import levels_decode
-from sottovoce.estimate.distribution.readings.linear import ChainDecode, DenseDecode
-from sottovoce.estimate.distribution.readings.projected import ProjectedDecode, is_projection
+from sottovoce.estimate.distribution.readings.linear import ChainDecode, DenseDecode, ProjectedDecode, is_projection
 from sottovoce.estimate.distribution.readings.transition import LevelsTransition, WaveTransition, transition_of
 from sottovoce.estimate.reading import OutputReading
 

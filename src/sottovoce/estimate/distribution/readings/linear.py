@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from sottovoce.core.channel import Channel, Table
+from sottovoce.core.channel.shapes import alternatives_of
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.estimate.distribution.readings.transition import Transition, WaveTransition
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.reading import MatrixReading, OutputReading
 
 MOST_DENSE = 1 << 11  # buckets whose shares are found by solving linear equations
+_LEAST = 1e-9  # of the length of a function, that must lie outside the functions before it
 _EXACT = 1e-6  # of a share, by which a solution may fail its equations
 
 
@@ -153,3 +156,34 @@ def _through_lines(points: int) -> Floats:
     places = (np.arange(points) + 0.5) / points - 0.5
     ahead = 1 / points - 0.5 * places / (places**2).sum()
     return np.concatenate([ahead[::-1], ahead]) / 2
+
+
+def functions_of(channel: Channel) -> tuple[Table, ...]:
+    """The tables of two reports each, one of which a participant answers through; none for any other channel."""
+    parts = [part for _, part in alternatives_of(channel)]
+    tables = tuple(part for part in parts if isinstance(part, Table) and part.outputs == 2)
+    return tables if len(tables) == len(parts) else ()
+
+
+def is_projection(channel: Channel) -> bool:
+    """Whether reports tell fewer functions than there are shares."""
+    return 0 < len(functions_of(channel)) < channel.inputs - 1
+
+
+class ProjectedDecode(MatrixReading):
+    """Scores of least variance for equal shares, among those that are unbiased for the projection."""
+
+    def __init__(self, channel: Channel, transition: Transition) -> None:
+        tables = functions_of(channel)
+        heights = np.array([[row[1] for row in table.rows] for table in tables], float).T
+        heights = (heights - heights.mean(axis=0)) / np.ptp(heights, axis=0)
+        basis, lengths = np.linalg.qr(np.column_stack([np.ones(len(heights)), heights]))
+        if np.abs(np.diag(lengths)).min() < _LEAST * np.abs(lengths).max():
+            raise ParameterError("The functions of these reports depend on each other.")
+        law = transition.matrix @ basis
+        scaled = law.T / transition.matrix.mean(axis=1)
+        self.projection: Floats = basis @ basis.T
+        self.matrix = basis @ np.linalg.solve(scaled @ law, scaled)
+
+    def between(self, shares: Floats) -> Floats:
+        return np.asarray(self.projection**2 @ shares)
