@@ -1,4 +1,4 @@
-"""A study on its way: its manifests, its current round with the counts, and the change to the next round.
+"""A running study: its manifests, the counts of its current round, and the change to the next round.
 
 Every protocol runs here without code of its own: a `State` says what the next round is. All of it can be read from the
 store again, so a collector that is killed at any moment goes on from there.
@@ -15,8 +15,8 @@ from sottovoce.core.round import Protocol, Round, Tallies
 from sottovoce.core.specs import canonical, parse, take
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
-from sottovoce.service import acts
-from sottovoce.service.lanes import Lane, cells_of
+from sottovoce.service import audit_log
+from sottovoce.service.arm_counts import ArmCounts, cells_of
 from sottovoce.service.stores.base import DONE, Ints, StoreError, StudyRow, Transaction
 from sottovoce.study.reading import parse_study
 from sottovoce.study.study import Study
@@ -26,39 +26,39 @@ NAME_DIGITS = 16
 
 
 def name_of(manifest: Manifest) -> str:
-    """The id of a study in addresses: the first digits of its hash."""
+    """The id of a study in URLs: the first digits of its hash."""
     return manifest.study[:NAME_DIGITS]
 
 
 def written_protocol(protocol: Protocol, reports: Mapping[str, str]) -> bytes:
-    """A protocol in plain data, beside the name of the report in which each question is answered."""
+    """Serialise a protocol, with the name of the report that answers each question."""
     return canonical({"protocol": protocol_spec(protocol), "reports": dict(reports)})
 
 
 @lru_cache(maxsize=256)
 def read_manifest(content: bytes) -> Manifest:
-    """A stored manifest. Estimates are computed every second, and reading fifty channels takes longer than that."""
+    """Parse a stored manifest. Cached: estimates are updated every second, and fifty channels take longer to read."""
     return Manifest.from_spec(content)
 
 
 @lru_cache(maxsize=256)
 def read_protocol(data: bytes) -> tuple[Protocol, Mapping[str, str]]:
-    """The same, read."""
+    """Parse what `written_protocol` wrote: the protocol, and the report of each question."""
     spec, reports = take(parse(data), "a stored study", ("protocol", "reports"))
     return protocol_from_spec(spec), reports
 
 
 @lru_cache(maxsize=256)
 def read_study(source: bytes) -> Study:
-    """The study of the file that it began with."""
+    """Parse the study file with which a study began."""
     study, _ = parse_study(source)
     if study is None:
-        raise StoreError("The study file in this store cannot be read by this version.")
+        raise StoreError("This version of sottovoce cannot read the study file in this store.")
     return study
 
 
 def stored_tallies(work: Transaction, study: int, manifest: Manifest, epoch: int = 0) -> Tallies:
-    """The counts of an epoch of a round, one tally for each arm."""
+    """The stored counts of an epoch of a round, one tally for each arm."""
     counts, blocks = work.arm_counts(study, manifest.number, epoch), work.blocks(study, manifest.number, epoch)
     return tuple(
         Tally(arm.mechanism, counts.get(place, 0), cells_of(blocks.get(place, []), arm.mechanism.cells), epoch=epoch)
@@ -67,7 +67,7 @@ def stored_tallies(work: Transaction, study: int, manifest: Manifest, epoch: int
 
 
 def state_of(row: StudyRow, manifests: list[Manifest], rounds: list[Tallies]) -> State:
-    """The state of a study with these counts, the last of which are those of its current round so far."""
+    """The protocol state after these rounds. The last counts are those of the current round so far."""
     protocol, _ = read_protocol(row.protocol)
     if row.state == DONE:
         return State(protocol, tuple(rounds), protocol.advance(rounds))
@@ -75,17 +75,17 @@ def state_of(row: StudyRow, manifests: list[Manifest], rounds: list[Tallies]) ->
 
 
 def stored_state(work: Transaction, row: StudyRow, manifests: list[Manifest]) -> State:
-    """The same, from what is stored."""
+    """The protocol state from the stored counts."""
     return state_of(row, manifests, [stored_tallies(work, row.number, manifest) for manifest in manifests])
 
 
-class Course:
-    """A study in the memory of the one thread that writes."""
+class RunningStudy:
+    """A study in the memory of the writer thread."""
 
     def __init__(self, row: StudyRow, manifests: list[Manifest], state: State, first_bytes: Ints) -> None:
         self.number, self.name = row.number, row.name
         self.protocol = state.protocol
-        self.failed = False  # whether the next round could not be found
+        self.failed = False  # whether the next round could not be computed
         self.is_stale = False  # whether a commit failed, so that the store must be read again
         self.first_bytes = first_bytes  # how many counted ids begin with each
         self._history = state.history
@@ -94,53 +94,53 @@ class Course:
     def _enter(self, row: StudyRow, manifests: list[Manifest], begun: list[Tally]) -> None:
         self.row, self.manifests = row, manifests
         self.rounds = {manifest.prefix: manifest.number for manifest in manifests}
-        self.lanes = [Lane(self.manifest, arm) for arm in range(len(self.manifest.stage.arms))]
-        for lane, tally in zip(self.lanes, begun, strict=False):
-            lane.epoch, lane.reports, lane.cells[:] = tally.epoch, tally.n, tally.cells
+        self.arm_counts = [ArmCounts(self.manifest, arm) for arm in range(len(self.manifest.stage.arms))]
+        for arm_counts, tally in zip(self.arm_counts, begun, strict=False):
+            arm_counts.epoch, arm_counts.reports, arm_counts.cells[:] = tally.epoch, tally.n, tally.cells
 
     @classmethod
-    def load(cls, work: Transaction, row: StudyRow) -> Course:
-        """From a store."""
+    def load(cls, work: Transaction, row: StudyRow) -> RunningStudy:
+        """Load a study from its store."""
         manifests = [read_manifest(content) for content in work.manifests(row.number)]
         return cls(row, manifests, stored_state(work, row, manifests), work.first_bytes(row.number))
 
     @property
     def manifest(self) -> Manifest:
-        """That of the current round."""
+        """The manifest of the current round."""
         return self.manifests[-1]
 
     @property
     def reports(self) -> int:
-        """Of the current round."""
-        return sum(lane.reports for lane in self.lanes)
+        """The number of reports in the current round."""
+        return sum(arm_counts.reports for arm_counts in self.arm_counts)
 
     @property
     def is_due(self) -> bool:
-        """Whether the current round has its quota."""
+        """True if the current round has its quota."""
         quota = self.manifest.stage.quota
         return not self.failed and self.row.state != DONE and quota is not None and self.reports >= quota
 
     def noted(self, row: StudyRow) -> None:
-        """What the store says now; a study may be closed by another process."""
+        """Update the stored row. Another process may have closed the study."""
         self.row = row
 
     def next_stage(self) -> tuple[State, Manifest | None]:
-        """The state after the current round, and its manifest; None where the study is over. This may take long."""
+        """The state after the current round, and the next manifest (None at the end). This may take long."""
         now = State(self.protocol, self._history, self.manifest.stage)
-        after = now.after(tuple(lane.tally() for lane in self.lanes))
+        after = now.after(tuple(arm_counts.tally() for arm_counts in self.arm_counts))
         return after, self.manifest.next(after.stage) if isinstance(after.stage, Round) else None
 
     def store_next(self, work: Transaction, manifest: Manifest | None) -> None:
-        """Write the change of round, all of it in one transaction."""
+        """Write the change of round. Call in one transaction."""
         if manifest is None:
             work.set_state(self.number, DONE)
-            acts.record(work, "end", study=self.name, round=self.manifest.number)
+            audit_log.record(work, "end", study=self.name, round=self.manifest.number)
         else:
             work.add_round(self.number, manifest.number, manifest.content)
-            acts.record(work, "round", study=self.name, round=manifest.number, manifest=manifest.hash)
+            audit_log.record(work, "round", study=self.name, round=manifest.number, manifest=manifest.hash)
 
     def go_on(self, state: State, manifest: Manifest | None) -> None:
-        """Enter the next round, after it was stored."""
+        """Enter the next round, after it has been stored."""
         if manifest is None:
             self.row = replace(self.row, state=DONE)
             return

@@ -1,4 +1,4 @@
-"""One arm of a round, as the collector reads it: which reports are valid, and what they add to its cells."""
+"""One arm of a round as the collector reads it: checks its reports and adds valid ones to its cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLOCK = 256  # cells that are stored together: a commit writes only the blocks t
 DIGEST_BYTES = 8
 
 
-class Lane:
+class ArmCounts:
     """An arm with its counts so far, in one epoch of its round."""
 
     def __init__(self, manifest: Manifest, arm: int, epoch: int = 0) -> None:
@@ -30,22 +30,22 @@ class Lane:
         self.reports = 0
         self.cells = np.zeros(self.mechanism.cells, np.int64)
         self._manifest = manifest
-        self._given = manifest.stage.chosen or len(manifest.stage.arms) == 1
+        self._is_chosen = manifest.stage.chosen or len(manifest.stage.arms) == 1
         self._name = _named(manifest.prefix, arm)
         self.count(self.read(b"", b"")[1], np.zeros(0, bool))  # compiles what counts, before the first report
 
     # --- checking --------------------------------------------------------------------------------
     def assigned(self, ids: bytes) -> NDArray[np.bool_]:
-        """Which ids belong to this arm: it is drawn from the id, unless participants choose it."""
+        """True for each id that belongs to this arm. The arm is drawn from the id, unless participants choose it."""
         count = len(ids) // ID_BYTES
-        if self._given:
+        if self._is_chosen:
             return np.ones(count, np.bool_)
         arm_of, arm = self._manifest.arm_of, self.arm
-        found = (arm_of(ids[place : place + ID_BYTES]) == arm for place in range(0, len(ids), ID_BYTES))
-        return np.fromiter(found, np.bool_, count)
+        belongs = (arm_of(ids[place : place + ID_BYTES]) == arm for place in range(0, len(ids), ID_BYTES))
+        return np.fromiter(belongs, np.bool_, count)
 
     def read(self, ids: bytes, payloads: bytes) -> tuple[NDArray[np.bool_], Reports]:
-        """Which reports some device can have sent, and a batch of these."""
+        """Mark the reports that some device can have sent, and return them as a batch."""
         kept: list[NDArray[np.bool_]] = []
 
         def sift(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Reports:
@@ -59,17 +59,17 @@ class Lane:
         return kept[0], reports
 
     def digest(self, payload: bytes) -> int:
-        """What is kept of a payload until its epoch closes, to notice the same id with other bytes."""
+        """Digest of a payload, kept until its epoch closes. It reveals an id that is sent again with other bytes."""
         return _digest(self._name, payload)
 
     # --- counting --------------------------------------------------------------------------------
     def count(self, reports: Reports, keep: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """What these reports add to the cells."""
+        """Cell counts of these reports, before they are added."""
         public = None if reports.public is None else reports.public[keep]
         return count_cells(Reports(self.mechanism, reports.payload[keep], public), threads=1, warned=False)
 
     def blocks(self, more: NDArray[np.int64]) -> list[tuple[int, bytes]]:
-        """The blocks that change when this is added, with their new content."""
+        """Blocks of cells that change when `more` is added, with their new content."""
         touched = np.unique(np.flatnonzero(more) // BLOCK)
         return [
             (block, (self.cells[start : start + BLOCK] + more[start : start + BLOCK]).astype("<i8").tobytes())
@@ -77,17 +77,17 @@ class Lane:
         ]
 
     def add(self, reports: int, more: NDArray[np.int64]) -> None:
-        """Count what was stored."""
+        """Add counts that have been stored."""
         self.reports += reports
         self.cells += more
 
     def tally(self) -> Tally:
-        """Its counts."""
+        """The counts so far as a `Tally`."""
         return Tally(self.mechanism, self.reports, self.cells, epoch=self.epoch)
 
 
 def digests_of(batch: Batch) -> list[int]:
-    """The digests of a batch of any round, as the lane of its arm computes them."""
+    """Digests of a batch of any round, computed as `ArmCounts.digest` does."""
     name, width = _named(batch.manifest, batch.arm), batch.width
     return [_digest(name, batch.payloads[place : place + width]) for place in range(0, len(batch.payloads), width)]
 
@@ -101,7 +101,7 @@ def _digest(name: bytes, payload: bytes) -> int:
 
 
 def cells_of(blocks: list[tuple[int, bytes]], size: int) -> NDArray[np.int64]:
-    """All cells, from the blocks that are not zero."""
+    """Expand the stored blocks to the array of all cells. Blocks that are not stored are zero."""
     cells = np.zeros(size, np.int64)
     for block, counts in blocks:
         part = np.frombuffer(counts, "<i8")

@@ -1,4 +1,4 @@
-"""Fake reports in the results of a study: signs that they are there, and how far they can have moved each estimate."""
+"""Fake reports in the results of a study: alarms, and bounds on how far they can move each estimate."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MOST_FAKES = 0.5
 def alarms_of(
     manifests: Sequence[Manifest], rounds: Sequence[Tallies], first_bytes: Ints, conflicts: int
 ) -> tuple[str, ...]:
-    """What honest devices do not send, or not as often, over all rounds; a false alarm of the counts has 10**-6."""
-    found = []
+    """Alarms about reports that honest devices would not send. Each count test has false-alarm probability 10**-6."""
+    forged = []
     if conflicts:
-        found.append(
-            f"{conflicts} reports came with the id of another report and other bytes: somebody forges reports."
+        forged.append(
+            f"{conflicts} reports came with the id of another report and other bytes: someone is forging reports."
         )
     # A device that keeps a cohort draws ids that fit it, so the ids of its reports are not independent.
     kept = any(stages_of(arm.mechanism.channel) is not None for one in manifests for arm in one.stage.arms)
@@ -36,38 +36,38 @@ def alarms_of(
     for manifest, tallies in zip(manifests, rounds, strict=True):
         if any(tally.n for tally in tallies):
             checks += alarms(tallies, arms=manifest.stage).checks
-    return (*found, *(one.text(alarm=True) for one in Checks(tuple(checks)).raised))
+    return (*forged, *(one.text(alarm=True) for one in Checks(tuple(checks)).raised))
 
 
 def manipulations(result: QuestionResult, share: float, reports: int) -> dict[str, Manipulation]:
-    """Of each estimate of a question that is known to be moved by so much at most; ids are chosen by who fakes.
+    """Bounds on the effect of a share of fake reports, for each estimate with a known bound. Fakers choose their ids.
 
     An invitation limits how many reports somebody sends, not which id each has.
     """
-    found = {}
-    for name, one in result.estimates.items():
+    bounds = {}
+    for name, estimate in result.estimates.items():
         with suppress(ParameterError):  # an estimate whose bound is not known
-            if isinstance(one, Estimate):
-                found[name] = what_if(one, share, of=max(reports, one.n))
-    return found
+            if isinstance(estimate, Estimate):
+                bounds[name] = what_if(estimate, share, of=max(reports, estimate.n))
+    return bounds
 
 
 def manipulation_rows(questions: Sequence[QuestionResult], share: float, reports: int) -> list[dict[str, Any]]:
-    """The same as plain data: one entry for each estimate."""
+    """Bounds on the effect of fake reports as plain data, one entry for each estimate."""
     return [
         {
             "question": result.asked.name,
             "measure": name,
-            "text": found.text(),
+            "text": bounds.text(),
             "rows": [
                 {"label": label, "low": _plain(low), "high": _plain(high), "moves": _plain(moves)}
                 for label, low, high, moves in zip(
-                    found.estimate.axes.texts(), found.low, found.high, found.moves, strict=True
+                    bounds.estimate.axes.texts(), bounds.low, bounds.high, bounds.moves, strict=True
                 )
             ],
         }
         for result in questions
-        for name, found in manipulations(result, share, reports).items()
+        for name, bounds in manipulations(result, share, reports).items()
     ]
 
 
