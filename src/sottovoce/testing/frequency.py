@@ -107,8 +107,8 @@ def _rate_checks(mechanism: Mechanism) -> list[tuple[str, Fraction, Callable[[ND
 
     def supports(code: int) -> Callable[[NDArray[np.int64], int], int]:
         def count(cells: NDArray[np.int64], n: int) -> int:
-            found = from_cells(mechanism, n, cells)
-            return int((found.counts if hasattr(found, "counts") else found.plus)[code])  # type: ignore[attr-defined]
+            evidence = from_cells(mechanism, n, cells)
+            return int((evidence.counts if hasattr(evidence, "counts") else evidence.plus)[code])  # type: ignore[attr-defined]
 
         return count
 

@@ -70,7 +70,7 @@ def check_small(mechanism: Mechanism) -> None:
             )
             point = (number - Fraction(grid.low)) / grid.step
             require(is_clamped(channel) or expected[0] == point, f"The mean of coordinate {coordinate} is biased.")
-            predicted = mechanism.variance([float(each) for each in code], 1, target="sample")[coordinate]
+            predicted = mechanism.variance([float(entry) for entry in code], 1, target="sample")[coordinate]
             exact = float(grid.step**2 * (expected[1] - expected[0] ** 2) / share)
             require(abs(predicted - exact) <= 1e-9 * exact, "The predicted variance differs from the law.")
 
@@ -97,11 +97,11 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     rows = min(needed, MOST_WORDS // (channel.words + 2))
     codes = np.full((rows, dimensions), place, np.uint64)
     tally = mechanism.tally(draw(mechanism, codes, WordStream.seeded(mechanism.words, seed)))
-    found = evidence(mechanism, tally)
+    means = evidence(mechanism, tally)
     counts = tally.cells.reshape(dimensions, -1).sum(axis=1)
     for coordinate in dict.fromkeys((0, dimensions // 2, dimensions - 1)):
         count = int(counts[coordinate])
-        mean = (float(found.values()[coordinate]) - float(found.limits[0][coordinate])) / _step(mechanism, coordinate)
+        mean = (float(means.values()[coordinate]) - float(means.limits[0][coordinate])) / _step(mechanism, coordinate)
         if rows == needed:
             name = f"{mechanism.name}, mean of coordinate {coordinate}"
             check_mean(name, mean, count, float(first), variance, reach, OFF * grid.steps)

@@ -24,7 +24,7 @@ _CORRECTED = "The mean, without the bias of clamping but with the noise of estim
 _MEAN = "The mean, estimated by that of the clamped numbers; its interval includes the possible part beyond the range"
 
 
-def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int) -> Estimates:
+def range_estimates(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int) -> Estimates:
     """The estimates of the last round: numbers first, then the share and the part beyond each end inside the domain."""
     number, *others = tallies
     ((_, range_), *beyond) = _clamps(tallies)
@@ -39,8 +39,8 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
     parts, apart = tuple(means.values()), most - least
     constant = sum(shift[name] for name in means)
     clipping = SignedSumEvidence(parts, (-1,) * len(parts), constant, (-apart, apart), "clamped minus mean", _CLIPPING)
-    whole = (_mean(clamped), *parts)
-    corrected = SignedSumEvidence(whole, (1,) * len(whole), -constant, (least, most), "mean", _CORRECTED)
+    terms = (_mean(clamped), *parts)
+    corrected = SignedSumEvidence(terms, (1,) * len(terms), -constant, (least, most), "mean", _CORRECTED)
     ends = means.get("below"), means.get("above")
     cautious = CautiousMeanEvidence((_mean(clamped),), (1,), 0.0, (least, most), "mean", _MEAN, *ends)
     about = Mean(domain)
@@ -54,7 +54,7 @@ def found(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int)
     }
 
 
-def found_partly(domain: Integers | Interval, tallies: Sequence[Tally]) -> Estimates:
+def partial_estimates(domain: Integers | Interval, tallies: Sequence[Tally]) -> Estimates:
     """The mean if nobody was asked about a part beyond the range: answers there may lie at the end of the domain."""
     number, *others = tallies
     ((_, range_), *_) = _clamps(tallies)
