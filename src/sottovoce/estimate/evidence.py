@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from sottovoce.core import late
-from sottovoce.core.errors import NoCovarianceError, ParameterError, SottovoceError
+from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
@@ -219,8 +219,12 @@ class Evidence(ABC):
 
     # --- intervals ---------------------------------------------------------------------------------
     def interval(self, request: IntervalRequest) -> Bounds:
-        """The intervals of one of the methods; evidence with others than "normal" says which they are."""
-        return self.normal(request)
+        """The intervals of one of the methods."""
+        return self.normal(request) if request.method == "normal" else self.other_interval(request)
+
+    def other_interval(self, request: IntervalRequest) -> Bounds:
+        """The intervals of methods other than "normal"."""
+        raise NoIntervalError(f"The {self.noun} has no interval by the method {request.method}.")
 
     @abstractmethod
     def normal_is_poor(self) -> NDArray[np.bool_]:

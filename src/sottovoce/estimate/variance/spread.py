@@ -125,9 +125,7 @@ class VarianceEvidence(Evidence):
         return np.array([max(found, 0.0) + self._curve])
 
     # --- intervals ---------------------------------------------------------------------------------
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         factor = self.n / (self.n - 1) if request.target == Target.SAMPLE else 1.0
         most = self.limits[1] * factor
         if self.learned and request.target == Target.SAMPLE:

@@ -81,9 +81,7 @@ class CoordinatesEvidence(VectorEvidence):
         half = -stdtrit(free, (1 - request.level) / 2) * np.sqrt(self.variances(request.target))
         return Bounds(self.means - half, self.means + half)
 
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         with np.errstate(divide="ignore"):
             half = self.reaches * np.sqrt(math.log(2 / (1 - request.level)) / (2 * self.counts))
         return Bounds(self.means - half, self.means + half)

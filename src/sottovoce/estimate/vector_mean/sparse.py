@@ -65,9 +65,7 @@ class SparseEvidence(VectorEvidence):
     def variances(self, target: Target) -> Floats:
         return np.asarray(np.maximum(self.spreads, 0) / self.n)
 
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         reach = 2 * self.scale
         if request.method == "hoeffding":
             half = np.full(len(self.plus), hoeffding(reach, self.n, request.level))
