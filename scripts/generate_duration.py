@@ -114,7 +114,7 @@ def table(rows: Rows) -> Iterator[str]:
         first, second = (f"{median:.1f}" for median in row["microseconds"])
         name = row["name"] if " " in row["name"] else f"`{row['name']}`"
         yield (
-            f"| {name} | {row['inputs']} | {tick} | {row['message']:.2f} | {row['found']:.2f} |"
+            f"| {name} | {row['inputs']} | {tick} | {row['message']:.2f} | {row['loss']:.2f} |"
             f" {first} µs, {second} µs |"
         )
 

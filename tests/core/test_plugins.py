@@ -95,8 +95,8 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def use(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delitem(sys.modules, "their_package", raising=False)
-    found = getattr(plugins.found, "__wrapped__", plugins.found)  # without what other tests have found
-    monkeypatch.setattr(plugins, "found", found)
+    installed = getattr(plugins.installed, "__wrapped__", plugins.installed)  # without what other tests have found
+    monkeypatch.setattr(plugins, "installed", installed)
 
 
 def command(folder: Path, *arguments: str) -> tuple[int, str, str]:
@@ -129,7 +129,7 @@ def test_a_specification_of_theirs_is_read_where_they_are_not_installed(
     theirs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = sv.mechanism("their-rr", sv.Categories(["a", "b", "c"]), epsilon=1).spec()
-    monkeypatch.setattr(plugins, "found", None)  # a device asks nobody
+    monkeypatch.setattr(plugins, "installed", None)  # a device asks nobody
     assert len(sv.Client.from_spec(json.dumps(spec), limit=1).report("a")) == 17
 
 
@@ -171,7 +171,7 @@ def test_broken_ones_are_left_out_with_one_sentence_each(tmp_path: Path, monkeyp
 
 
 def test_ours_are_built_without_looking_at_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "found", None)
+    monkeypatch.setattr(plugins, "installed", None)
     for name in ("grr", "k-rr"):
         assert sv.mechanism(name, sv.Integers(0, 3), epsilon=1).name == "grr"
 

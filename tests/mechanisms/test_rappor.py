@@ -22,8 +22,9 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.estimate.evidence import most_excess
-from sottovoce.estimate.shares.design import RowCounts, rows_of
-from sottovoce.estimate.shares.evidence import from_cells
+from sottovoce.estimate.frequency.design import RowCounts, rows_of
+from sottovoce.estimate.frequency.evidence import from_cells
+from sottovoce.estimate.request import IntervalRequest
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import report_cells
 
@@ -314,9 +315,9 @@ def test_values_read_one_by_one_from_hashed_rows_have_errors_of_the_right_size(s
         assert not found.together and found.warning() is None  # type: ignore[attr-defined]
     # 6,000 scores, of which those of one crowd depend on each other a little.
     assert np.std(scores) == pytest.approx(1, abs=0.08) and abs(np.mean(scores)) < 0.1
-    assert found.doubt("normal", 0.9, most_excess(0.9)) is None
+    assert found.doubt(IntervalRequest(0.9, "normal"), most_excess(0.9)) is None
     every = 1 - 0.1 / 300
-    assert "public functions are few" in str(found.doubt("normal", every, most_excess(0.9)))
+    assert "public functions are few" in str(found.doubt(IntervalRequest(every, "normal"), most_excess(0.9)))
 
 
 def test_few_reports_have_a_variance_where_a_report_names_one_value(seed: int) -> None:

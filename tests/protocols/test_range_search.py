@@ -19,8 +19,8 @@ from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State, play
 from sottovoce.protocols.ranges.bits import ThresholdBits, short, spread
-from sottovoce.protocols.ranges.found import found
 from sottovoce.protocols.ranges.mean import RangeSearchMean
+from sottovoce.protocols.ranges.results import range_estimates
 from sottovoce.protocols.ranges.tails import Tail, best_distances
 from sottovoce.protocols.simulate import play_round
 from sottovoce.tally.tally import Tally
@@ -194,7 +194,7 @@ def test_batches_and_laws_give_the_same_search(seed: int) -> None:
     ends = stage.arms[0].mechanism.domain.numbers
     assert ends is not None
     truth = np.clip(population, float(ends.low), float(ends.high)).mean()
-    low, high = found(protocol.domain, last, 0)["clamped"].ci(1 - ALPHA)
+    low, high = range_estimates(protocol.domain, last, 0)["clamped"].ci(1 - ALPHA)
     assert low[0] < truth < high[0]
 
 
@@ -206,7 +206,7 @@ def known_last(domain: Any, low: Any, high: Any, answers: Any, seed: int, *, eps
         if start < end:
             arms.append(sv.Arm(f"share {at}", sv.mechanism("rr", Above(domain, at), epsilon=epsilon)))
             arms.append(sv.Arm(f"rest {at}", sv.mechanism("bernoulli", Clamp(domain, start, end), epsilon=epsilon)))
-    return dict(found(domain, play_round(sv.Round(tuple(arms)), answers, seed=seed), 7))
+    return dict(range_estimates(domain, play_round(sv.Round(tuple(arms)), answers, seed=seed), 7))
 
 
 @pytest.mark.parametrize(("low", "high"), [(-1, 3), (-2, 3), (-1, 10), (-2, 10)])
@@ -243,7 +243,7 @@ def test_an_arm_without_reports_is_one_sentence() -> None:
     domain = sv.Interval(0, 10)
     mechanism = sv.mechanism("bernoulli", Clamp(domain, 0, 5), epsilon=1)
     with pytest.raises(sv.ParameterError, match="at least one report"):
-        found(domain, [Tally.empty(mechanism)], 0)
+        range_estimates(domain, [Tally.empty(mechanism)], 0)
 
 
 # --- where data lie ----------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.round import Round
 from sottovoce.estimate.request import IntervalRequest
-from sottovoce.estimate.vector.evidence import from_cells
-from sottovoce.protocols.ranges.found import found
-from sottovoce.study.planners.vector import mean_coordinate_variance
+from sottovoce.estimate.vector_mean.evidence import from_cells
+from sottovoce.protocols.ranges.results import range_estimates
+from sottovoce.study.planners.vector_mean import mean_coordinate_variance
 from sottovoce.tally.laws import law_at
 from sottovoce.tally.tally import Tally
 
@@ -41,7 +41,7 @@ def _last_rounds(epsilon: int, participants: int, rare: float, runs: int) -> tup
             Tally(arm.mechanism, int(n), rng.multinomial(n, law))
             for arm, n, law in zip(last.arms, people, laws, strict=True)
         ]
-        results.append(dict(found(WIDE, tallies, participants - int(people.sum()))))
+        results.append(dict(range_estimates(WIDE, tallies, participants - int(people.sum()))))
     return results, float(np.dot(answers, shares))
 
 

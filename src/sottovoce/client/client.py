@@ -52,19 +52,21 @@ class Client:
     memo: str | PathLike[str] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        found = self.mechanism
-        if not isinstance(found, Mechanism) or isinstance(self.accept, str):
+        mechanism = self.mechanism
+        if not isinstance(mechanism, Mechanism) or isinstance(self.accept, str):
             raise ParameterError("A client needs a mechanism, and the guarantees it accepts as a tuple of names.")
         limit, _ = exact_limit("limit", self.limit), exact_limit("lifetime_limit", self.lifetime_limit)
-        guarantee = _accepted(found.guarantee, self.accept)
-        if limit is not None and not guarantee.is_within(limit, found.channel, found.claimed):
-            raise PrivacyError(f"This mechanism has epsilon {found.epsilon:.6g}, more than the limit of this device.")
-        if limit is None and (broken := guarantee.broken_by(found.channel, found.claimed)) is not None:
+        guarantee = _accepted(mechanism.guarantee, self.accept)
+        if limit is not None and not guarantee.is_within(limit, mechanism.channel, mechanism.claimed):
+            raise PrivacyError(
+                f"This mechanism has epsilon {mechanism.epsilon:.6g}, more than the limit of this device."
+            )
+        if limit is None and (broken := guarantee.broken_by(mechanism.channel, mechanism.claimed)) is not None:
             raise PrivacyError(f"This mechanism has {broken} it claims.")
         self._check_lifetime()
         if not isinstance(self.tick, (Tick, NoTick, type(None))):
             raise reject("tick", "a client", "a Tick, or NoTick() for simulations", self.tick)
-        object.__setattr__(self, "tick", self.tick or public_tick(found))
+        object.__setattr__(self, "tick", self.tick or public_tick(mechanism))
 
     def _check_lifetime(self) -> None:
         """All reports of one value together must stay below the limit; without a memo they have none."""

@@ -27,7 +27,7 @@ def values_of(manifest: Manifest, answers: Mapping[str, object]) -> list[Any]:
     """The answer to each arm's question, checked for all of them before a coin is drawn."""
     if not isinstance(answers, Mapping):
         raise ParameterError("The answers are a mapping from the names of questions to values.")
-    found = []
+    values = []
     for place, arm in enumerate(manifest.stage.arms):
         asked = manifest.asked(place)
         if asked.key not in answers:
@@ -37,5 +37,5 @@ def values_of(manifest: Manifest, answers: Mapping[str, object]) -> list[Any]:
             )
         value = asked.answer(answers[asked.key])
         arm.mechanism.domain.encode(value)
-        found.append(value)
-    return found
+        values.append(value)
+    return values

@@ -256,16 +256,16 @@ class Participant:
     def send(self, patience: float = 0.0) -> list[Delivery]:
         """Send what is queued. Where a collector asks to wait, try again for `patience` seconds."""
         end, wait = time.monotonic() + patience, FIRST_WAIT
-        found: dict[bytes, Delivery] = {}
+        deliveries: dict[bytes, Delivery] = {}
         while True:
             with self._changed() as database:
                 queued = [entry for entry in outbox.entries(database) if entry.state == QUEUED and entry.url]
             round_ = [self._delivered(entry) for entry in queued]
-            found |= {one.id: one for one in round_}
+            deliveries |= {one.id: one for one in round_}
             asked = max((one.retry_after for one in round_ if one.state == QUEUED), default=None)
             pause = None if asked is None else max(asked, wait)
             if pause is None or time.monotonic() + pause > end:
-                return list(found.values())
+                return list(deliveries.values())
             time.sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
 
@@ -297,17 +297,17 @@ class Participant:
         """One attempt, which was written down before."""
         place, kind = ("sealed", SEALED_TYPE) if entry.sealed else ("reports", CBOR_TYPE)
         try:
-            found = outcome(self._transport.post(f"{entry.url}/{place}", entry.body, kind))
+            result = outcome(self._transport.post(f"{entry.url}/{place}", entry.body, kind))
         except Unreached:
             with self._changed() as database:
                 outbox.take_back(database, entry.id)
             return _delivery(entry, Outcome(QUEUED))
         except Interrupted:
             return _delivery(entry, Outcome(QUEUED))
-        if found.state != QUEUED:
+        if result.state != QUEUED:
             with self._changed() as database:
-                outbox.settle(database, entry.id, found.state)
-        return _delivery(entry, found)
+                outbox.settle(database, entry.id, result.state)
+        return _delivery(entry, result)
 
     # --- what the participant sees and decides ---------------------------------------------------------
     def reports(self) -> list[Outgoing]:
@@ -361,8 +361,8 @@ class Participant:
         return Tick(max(written, *(public_tick(arm.mechanism).seconds for arm in manifest.stage.arms)))
 
 
-def _delivery(entry: Outgoing, found: Outcome) -> Delivery:
-    return Delivery(entry.id, entry.question, found.state, entry.payload, found.retry_after)
+def _delivery(entry: Outgoing, result: Outcome) -> Delivery:
+    return Delivery(entry.id, entry.question, result.state, entry.payload, result.retry_after)
 
 
 def _random_id(coins: Coins) -> bytes:

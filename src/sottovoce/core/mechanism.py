@@ -339,11 +339,11 @@ def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = ""
     return lines
 
 
-def _corrections(own: Mapping[str, Any], given: Mapping[str, Any], path: str = "") -> list[str]:
+def _corrections(own: Mapping[str, Any], written: Mapping[str, Any], path: str = "") -> list[str]:
     """The expected content of a specification at each difference; its own content is not repeated."""
     lines: list[str] = []
     for key in sorted(own):
-        a, b, here = own[key], given.get(key), f"{path}{key}"
+        a, b, here = own[key], written.get(key), f"{path}{key}"
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             lines += _corrections(a, b, f"{here}.")
         elif canonical({"": a}) != canonical({"": b}):

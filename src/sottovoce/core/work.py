@@ -63,10 +63,10 @@ def summed(channel: Channel, known: Effort) -> Effort:
     if outputs is None or channel.publics:  # they refuse at once
         return known._replace(extremes=1, delta=1)
     entries = channel.inputs * outputs
-    each, pairs = entries * known.likelihood * steps(known.bits), entries * channel.inputs
+    law, pairs = entries * known.likelihood * steps(known.bits), entries * channel.inputs
     return known._replace(
-        extremes=1 if entries > MAX_SUMMED else each,
-        delta=1 if pairs > MAX_PAIRED else each + pairs * steps(known.bits + 256),
+        extremes=1 if entries > MAX_SUMMED else law,
+        delta=1 if pairs > MAX_PAIRED else law + pairs * steps(known.bits + 256),
     )
 
 
@@ -88,17 +88,17 @@ def check_nodes(plain: object) -> None:
 
 def _nodes(plain: object) -> list[Any]:
     """The kinds of all nodes in plain data."""
-    found: list[Any] = []
+    kinds: list[Any] = []
     left: list[Any] = [plain]
     while left:
         item = left.pop()
         if isinstance(item, dict):
             if isinstance(item.get("node"), str):
-                found.append(item["node"])
+                kinds.append(item["node"])
             left += item.values()
         elif isinstance(item, list):
             left += item
-    return found
+    return kinds
 
 
 class Budget:

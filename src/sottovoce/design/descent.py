@@ -58,12 +58,12 @@ class Cost:
 
     def _inverse(self, information: Floats, mirrored: bool) -> Floats | None:
         """The inverse of the information, or None if some shares are not estimable."""
-        whole = information + information[::-1, ::-1] if mirrored else information
+        full = information + information[::-1, ::-1] if mirrored else information
         try:
-            pivots = np.diag(np.linalg.cholesky(whole))
+            pivots = np.diag(np.linalg.cholesky(full))
         except np.linalg.LinAlgError:
             return None
-        return None if pivots.min() ** 2 < SINGULAR * pivots.max() ** 2 else np.asarray(np.linalg.inv(whole), float)
+        return None if pivots.min() ** 2 < SINGULAR * pivots.max() ** 2 else np.asarray(np.linalg.inv(full), float)
 
 
 def descend(search: Search, start: Floats, steps: int) -> tuple[Floats, float]:
@@ -74,20 +74,20 @@ def descend(search: Search, start: Floats, steps: int) -> tuple[Floats, float]:
     ahead, ahead_cost, ahead_slopes, momentum = best, cost, slopes, 1.0
     for _ in range(steps):
         moved = search.project(ahead - size * ahead_slopes)
-        found, found_slopes = search.cost(moved)
+        moved_cost, moved_slopes = search.cost(moved)
         change = moved - ahead
-        if not found <= ahead_cost + (ahead_slopes * change).sum() + (change**2).sum() / (2 * size):
+        if not moved_cost <= ahead_cost + (ahead_slopes * change).sum() + (change**2).sum() / (2 * size):
             size *= NARROW
             if size < SHORTEST * first:
                 break
             continue
-        if found > cost and ahead is not best:
+        if moved_cost > cost and ahead is not best:
             ahead, ahead_cost, ahead_slopes, momentum = best, cost, slopes, 1.0
             continue
         following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
         ahead = search.project(moved + (momentum - 1) / following * (moved - best))
-        done = cost - found < ENOUGH * found and momentum < 2
-        best, cost, slopes, momentum = moved, found, found_slopes, following
+        done = cost - moved_cost < ENOUGH * moved_cost and momentum < 2
+        best, cost, slopes, momentum = moved, moved_cost, moved_slopes, following
         if done:
             break
         size *= WIDEN

@@ -87,8 +87,8 @@ def build(
     usual = max(FEWEST_OUTPUTS, OUTPUTS_EACH * size)
     count = usual if outputs is None else check_integer("outputs", name, outputs, size, MAX_OUTPUTS)
     shares = None if prior is None else _shares(name, prior, view)
-    found = table_design(budget, size, workload, circular=around, outputs=count, prior=shares)
-    return Mechanism(name, question, found.channel, budget, CountOutputs(), domain=view)
+    design = table_design(budget, size, workload, circular=around, outputs=count, prior=shares)
+    return Mechanism(name, question, design.channel, budget, CountOutputs(), domain=view)
 
 
 def build_coded(
@@ -120,8 +120,8 @@ def coded_wave(
     number = usual_patterns(width, circular=around)
     if patterns is not None:
         number = check_integer("patterns", name, patterns, 1, 16)
-    found = wave_design(budget, size, workload, circular=around, cells=width, patterns=number)
-    return Mechanism(name, question, found.channel, budget, CountOutputs(), domain=view)
+    design = wave_design(budget, size, workload, circular=around, cells=width, patterns=number)
+    return Mechanism(name, question, design.channel, budget, CountOutputs(), domain=view)
 
 
 def usual_cells(bins: int, budget: Decimal, *, circular: bool) -> int:
@@ -173,19 +173,19 @@ def _designed(
         search.__name__.strip("_"),
         {**asked, "sizes": sizes},
         lambda: search(Cost(wanted, float(e), shares), *sizes),
-        lambda found: _sets(search, bins, sizes, found),
+        lambda texts: _sets(search, bins, sizes, texts),
     )
     channel = Block(sets, floor_unit(e * sets.size / (e * sets.size + sets.outputs - sets.size)))
     least = bound(wanted, float(budget), None if prior is None else shares)
     return DistributionDesign(channel, wanted, shares, least)
 
 
-def _sets(search: Callable[..., list[str]], bins: int, sizes: tuple[int, ...], found: Any) -> Sets:
+def _sets(search: Callable[..., list[str]], bins: int, sizes: tuple[int, ...], texts: Any) -> Sets:
     """The sets of what was found, which must be as large as was asked."""
-    shape = (len(found), *{len(row) for row in found})
+    shape = (len(texts), *{len(row) for row in texts})
     if shape != ((*sizes, bins) if search is _table else sizes[::-1]):
         raise SottovoceError("A design has another size than was asked for.")
-    return ListedSets(found) if search is _table else ShiftSets(bins, found)
+    return ListedSets(texts) if search is _table else ShiftSets(bins, texts)
 
 
 def _table(price: Cost, outputs: int) -> list[str]:

@@ -193,8 +193,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     def _doubt(self, request: IntervalRequest) -> str | None:
         single = self._single(request)
-        chosen = "normal" if single.method == OWN else str(single.method)
-        poor = self.evidence.doubt(chosen, single.level, most_excess(request.level))
+        poor = self.evidence.doubt(single.instead_of(OWN, use="normal"), most_excess(request.level))
         return " ".join(filter(None, (poor, self.assumes))) or None
 
     def _single(self, request: IntervalRequest) -> IntervalRequest:

@@ -42,18 +42,18 @@ def halves(a):
 @njit(nogil=True, inline="always")
 def product(a, b):
     """A product and its rounding error (Dekker)."""
-    whole = a * b
+    rounded = a * b
     a_high, a_low = halves(a)
     b_high, b_low = halves(b)
-    return whole, ((a_high * b_high - whole) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return rounded, ((a_high * b_high - rounded) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
 @njit(nogil=True, inline="always")
 def difference(a, b):
     """A difference and its rounding error (Knuth)."""
-    whole = a - b
-    back = whole - a
-    return whole, (a - (whole - back)) - (b + back)
+    rounded = a - b
+    back = rounded - a
+    return rounded, (a - (rounded - back)) - (b + back)
 
 
 def located(
@@ -68,16 +68,16 @@ def located(
 
     The kernel returns how many values lie outside and how many are doubtful; if any lies outside, none is encoded.
     """
-    found, doubtful = np.empty(len(array), np.uint64), np.empty(len(array), np.bool_)
+    places, doubtful = np.empty(len(array), np.uint64), np.empty(len(array), np.bool_)
 
     def work(start: int, stop: int) -> tuple[int, int]:
         values = np.ascontiguousarray(array[start:stop], np.float64)
-        return kernel(values, found[start:stop], doubtful[start:stop])
+        return kernel(values, places[start:stop], doubtful[start:stop])
 
     counts = run(work, len(array), _CHUNK, threads)
     if sum(outside for outside, _ in counts):
         wide = array.astype(np.float64)  # the ends would be rounded to a shorter type
         refuse(domain, array, ~((wide >= ends[0]) & (wide <= ends[1])))
     if sum(doubts for _, doubts in counts):
-        found[doubtful] = exactly(array[doubtful].astype(np.float64))
-    return found
+        places[doubtful] = exactly(array[doubtful].astype(np.float64))
+    return places

@@ -28,9 +28,9 @@ LISTED = 1 << 12  # whole numbers of a domain for which all squares are computed
 
 def square_positions(domain: Square, rounding: Rounding, array: Any, threads: int | None = None) -> Positions | None:
     """The position of each square; None where values are neither floats nor whole numbers, to be read one by one."""
-    whole = domain.of.whole
-    if whole is not None:
-        return _of_codes(domain, whole, rounding, encode(whole, array, threads=threads))
+    integers = domain.of.whole
+    if integers is not None:
+        return _of_codes(domain, integers, rounding, encode(integers, array, threads=threads))
     if not isinstance(array, np.ndarray):
         return None
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:  # longer floats are not Python floats
@@ -96,8 +96,8 @@ def _locate(values, first, last, centre, centre_rest, low, low_rest, scale, scal
         above_rest += square_rest - low_rest
         place, rest = product(above, scale)
         rest += above * scale_rest + above_rest * scale
-        whole = np.rint(place)
-        rest += place - whole
+        nearest = np.rint(place)
+        rest += place - nearest
         more = np.rint(rest)
         bound = fixed
         if not (np.rint(x) == x and abs(x) <= WHOLE):
@@ -105,7 +105,7 @@ def _locate(values, first, last, centre, centre_rest, low, low_rest, scale, scal
         doubt = not abs(rest - more) < 0.5 - bound
         doubtful[i] = doubt
         count += doubt
-        out[i] = np.uint64(np.int64(whole) + np.int64(more))
+        out[i] = np.uint64(np.int64(nearest) + np.int64(more))
     return outside, count
 
 

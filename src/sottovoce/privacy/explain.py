@@ -141,10 +141,10 @@ class Explanation:
     def text(self) -> str:
         """The same in plain words; numbers are rounded against privacy."""
         what = "one answer changes" if self.answers == 1 else f"{self.answers} answers together change"
-        each = "" if self.answers == 1 else f" each, {decimal_text(self.total)} together"
+        per_answer = "" if self.answers == 1 else f" each, {decimal_text(self.total)} together"
         chosen = f"one of {self.choices} equally likely answers" if self.choices > 2 else "an even yes or no"
         lines = [
-            f"Epsilon {decimal_text(self.epsilon)}{each}. {self.words}",
+            f"Epsilon {decimal_text(self.epsilon)}{per_answer}. {self.words}",
             f"Odds: {what} the odds between two answers by at most a factor {_figures(self.odds)}.",
             f"Belief: a fact of probability {_share(self.prior)} can rise to at most"
             f" {_percent(self.posterior)} and fall to at least {_percent(self.posterior_low, up=False)}.",

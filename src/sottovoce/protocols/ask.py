@@ -36,10 +36,10 @@ class AskEveryone(Protocol):
 
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         ((tally,),) = history
-        found = {self.name: self.mechanism.estimate(tally)}
+        estimates = {self.name: self.mechanism.estimate(tally)}
         if self.quota is None or tally.n >= self.quota:
-            return found
-        return partial(found, f"Closed early: {tally.n} of {self.quota} reports were counted.")
+            return estimates
+        return partial(estimates, f"Closed early: {tally.n} of {self.quota} reports were counted.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ def protocol_spec(protocol: Protocol) -> Spec:
     name = type(protocol).__name__
     if name not in PROTOCOLS or load(PROTOCOLS[name]) is not type(protocol):
         raise SpecError(f"{name} cannot be stored as plain data. Protocols that can: {', '.join(PROTOCOLS)}.")
-    given = [field.name for field in fields(protocol) if field.init]  # type: ignore[arg-type]
-    return {"protocol": name, "parameters": {name: _plain(getattr(protocol, name)) for name in given}}
+    parameters = [field.name for field in fields(protocol) if field.init]  # type: ignore[arg-type]
+    return {"protocol": name, "parameters": {name: _plain(getattr(protocol, name)) for name in parameters}}
 
 
 def protocol_from_spec(spec: object, *, budget: Budget | None = None) -> Protocol:
@@ -103,8 +103,8 @@ def _value(plain: Any, budget: Budget) -> Any:
 
 def _arm(plain: Any, budget: Budget) -> Arm:
     name, mechanism, weight = take(plain, "an arm", ("name", "mechanism", "weight"))
-    found = Mechanism.from_spec(mechanism, budget=budget)
-    return Arm(text(name, "an arm", "name"), found, integer(weight, "an arm", "weight"))
+    built = Mechanism.from_spec(mechanism, budget=budget)
+    return Arm(text(name, "an arm", "name"), built, integer(weight, "an arm", "weight"))
 
 
 def _branch(plain: Any, budget: Budget) -> Branch:

@@ -54,9 +54,9 @@ def check_texts(seeds: Iterator[int]) -> Iterator[int]:
             listed.append(seed)
             yield hostile_text(seed)
 
-    for found in readings(texts()):
-        if found.problem is not None:
-            raise AssertionError(f"Seed {listed[-1]}: {found.problem}")
+    for reading in readings(texts()):
+        if reading.problem is not None:
+            raise AssertionError(f"Seed {listed[-1]}: {reading.problem}")
         yield listed[-1]
 
 

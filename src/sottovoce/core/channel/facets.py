@@ -88,16 +88,16 @@ class Facet(ABC):
 def facet(channel: Channel, kind: type[F]) -> F | None:
     """The channel as one that has a facet, or None."""
     # Trees of thousands of nodes are asked often, and `isinstance` is slow with abstract classes.
-    found = cast(F, channel) if kind in type(channel).__mro__ else None
-    return found if found is not None and found.has(kind) else None
+    faceted = cast(F, channel) if kind in type(channel).__mro__ else None
+    return faceted if faceted is not None and faceted.has(kind) else None
 
 
 def need(channel: Channel, kind: type[F]) -> F:
     """The same, with an error for a channel without the facet."""
-    found = facet(channel, kind)
-    if found is None:
+    faceted = facet(channel, kind)
+    if faceted is None:
         raise TypeError(f"The reports of a {channel.kind} channel {kind.lacking}.")
-    return found
+    return faceted
 
 
 def trusted(channel: Channel, kind: type[F]) -> F:

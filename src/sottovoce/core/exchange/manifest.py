@@ -247,7 +247,7 @@ class Manifest:
             asked = tuple(_asked(one, device) for one in questions)
         except ParameterError as problem:
             raise SpecError(str(problem)) from None
-        found = cls(
+        manifest = cls(
             StudyFacts.from_spec(study),
             asked,
             stage,
@@ -255,9 +255,9 @@ class Manifest:
             None if parent is None else text_of(parent, "a manifest", "parent"),
             None if root is None else text_of(root, "a manifest", "root"),
         )
-        if found.content != canonical(plain):
+        if manifest.content != canonical(plain):
             raise SpecError("The manifest is not the one that this version writes.")
-        return found
+        return manifest
 
     # --- what a device does with it ------------------------------------------------------------------
     def check(self, *, limit: Decimal | None = None, lifetime_limit: Decimal | None = None) -> None:
@@ -367,7 +367,7 @@ def _asked_spec(asked: Asked) -> Spec:
         "missing": list(asked.missing),
         "share": asked.share,
         "unit": asked.unit,
-        **({"labels": {language: dict(each) for language, each in asked.labels}} if asked.labels else {}),
+        **({"labels": {language: dict(labels) for language, labels in asked.labels}} if asked.labels else {}),
         **({"attribute": asked.attribute} if asked.attribute else {}),
     }
 

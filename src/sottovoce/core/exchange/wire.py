@@ -123,8 +123,8 @@ class Batch:
         place = 1
         for key in range(data[0] - 0xA0):
             name = KEYS[key]
-            found, place = _read(data, place, 0)
-            if found != key:
+            written_key, place = _read(data, place, 0)
+            if written_key != key:
                 raise ReportError("The keys of a batch are in the order 0, 1, 2 and so on.")
             size, place = _read(data, place, 0 if name in _NUMBERS else 2)
             if name in _NUMBERS:

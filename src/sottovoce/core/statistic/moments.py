@@ -65,14 +65,14 @@ def _largest(channel: Channel) -> Iterable[tuple[int, int]]:
 
 def _possible(most_y: int, most_z: int, n: int, y: int, z: int, yy: int, zz: int, yz: int) -> bool:
     """Whether n pairs of whole numbers from 0 can have these sums."""
-    spread_y, spread_z, both = n * yy - y * y, n * zz - z * z, n * yz - y * z
+    spread_y, spread_z, joint = n * yy - y * y, n * zz - z * z, n * yz - y * z
     return (
         y <= yy <= most_y * y
         and z <= zz <= most_z * z
         and (yy - y) % 2 == (zz - z) % 2 == 0
         and most_y * z + most_z * y - n * most_y * most_z <= yz <= min(most_z * y, most_y * z)
         and min(spread_y, spread_z) >= 0
-        and both * both <= spread_y * spread_z
+        and joint * joint <= spread_y * spread_z
     )
 
 

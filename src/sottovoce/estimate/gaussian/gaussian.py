@@ -18,10 +18,10 @@ from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, deviate
+from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.gaussian.shape import Shape, shape_of
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
 _FARTHEST = 4.0  # normal half-widths, within which the end of a likelihood interval is searched
@@ -50,8 +50,8 @@ class GaussianEvidence(Evidence):
     def shape(self) -> Shape | None:
         """What the reports tell about the shape of the law of the answers, if they tell any."""
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return Evidence.doubt(self, method, level, most) if self.shape is None else self.shape.sentence()
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return Evidence.doubt(self, request, most) if self.shape is None else self.shape.sentence()
 
     def check(self, target: Target) -> None:
         """A model of the population gives no estimates for the sample."""
@@ -110,9 +110,9 @@ class GaussianSideEvidence(GaussianEvidence):
         far = np.abs(self.values() - self.threshold) > 2 * self.deviation
         return np.asarray(far | (self.n < POOR_BELOW))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        known = GaussianEvidence.doubt(self, method, level, most)
-        return self.share.doubt(method, level, most) if known is None and method == "wilson" else known
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        known = GaussianEvidence.doubt(self, request, most)
+        return self.share.doubt(request, most) if known is None and request.method == "wilson" else known
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -150,7 +150,7 @@ class GaussianFitEvidence(GaussianEvidence):
 
     def interval(self, request: IntervalRequest) -> Bounds:
         self.check(request.target)
-        if self.about == "deviation":  # on the scale of its logarithm, whichever request.method
+        if self.about == "deviation":  # on the scale of its logarithm, whichever method
             wide = math.sqrt(self.model.variance(self.mean, self.deviation)[1, 1]) * deviate(request.level)
             ends = np.array([self.deviation * math.exp(-wide), self.deviation * math.exp(min(wide, 700))])
             return Bounds(*(np.array([end]) for end in np.clip(ends, *self.ends)))

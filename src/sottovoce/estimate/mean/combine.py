@@ -58,9 +58,7 @@ class CombinedMeanEvidence(Evidence):
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights[:, None], self.parts)
 
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         # Reading i of part k moves the sum by at most weight_k reach_k / n_k.
         squares = sum((w * part.reach) ** 2 / part.n for w, part in zip(self.weights, self.parts, strict=True))
         half = math.sqrt(squares * math.log(2 / (1 - request.level)) / 2)

@@ -42,9 +42,7 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
         first, second = self.parts
         return np.asarray(noise + self._excess**2 * answers * (1 / first.n + 1 / second.n))
 
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         first, second = self.parts
         events = 2 if request.target == Target.POPULATION else 3
         each = 1 - (1 - request.level) / events

@@ -41,9 +41,7 @@ class SingleMean(Evidence):
     def normal_is_poor(self) -> Flags:
         return np.array([self.poor])
 
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         if request.method == "hoeffding":
             half = hoeffding(self.reach, self.n, request.level)
         else:

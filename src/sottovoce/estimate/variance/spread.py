@@ -125,9 +125,7 @@ class VarianceEvidence(Evidence):
         return np.array([max(found, 0.0) + self._curve])
 
     # --- intervals ---------------------------------------------------------------------------------
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         factor = self.n / (self.n - 1) if request.target == Target.SAMPLE else 1.0
         most = self.limits[1] * factor
         if self.learned and request.target == Target.SAMPLE:
@@ -154,13 +152,13 @@ class VarianceEvidence(Evidence):
         curved = self._curve > CURVED * float(self.variances(Target.POPULATION)[0])
         return np.array([self._few or curved])
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        if method != "normal" and self._few:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        if request.method != "normal" and self._few:
             return (
                 f"{self.number.n} reports are about the mean and {self.square.n} about the squares: too few to know"
                 " their own variance. The interval allows for the worst and is wide."
             )
-        return self.warning() or self._impossible(level) if method == "normal" else None
+        return self.warning() or self._impossible(request.level) if request.method == "normal" else None
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -280,8 +278,8 @@ class DeviationEvidence(Evidence):
     def normal_is_poor(self) -> Flags:
         return self.spread.normal_is_poor()
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.spread.doubt(method, level, most)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.spread.doubt(request, most)
 
     def warning(self) -> str | None:
         return self.spread.warning()

@@ -81,11 +81,11 @@ def waves(codes: int, count: int, basis: str) -> list[list[Fraction]]:
     middles = [(2 * code + 1) / (2 * codes) for code in range(codes)]
     if basis == "cosine":
         return [[_rounded(cos(pi * j * x)) for x in middles] for j in range(1, count + 1)]
-    found = []
+    heights = []
     for j in range(1, codes // 2 + 1):
         # With half a wave in each bucket, all cosines are zero in the middle.
-        found += [[_rounded(f(2 * pi * j * x)) for x in middles] for f in ((cos, sin) if 2 * j < codes else (sin,))]
-    return found[:count]
+        heights += [[_rounded(f(2 * pi * j * x)) for x in middles] for f in ((cos, sin) if 2 * j < codes else (sin,))]
+    return heights[:count]
 
 
 def _rounded(height: float) -> Fraction:

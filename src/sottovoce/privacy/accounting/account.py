@@ -62,11 +62,11 @@ class Account:
 
     def _worst_losses(self) -> list[Loss]:
         """Those of the person who loses most: of entries apart, one counts."""
-        found = [loss for entry in self.entries if entry.apart is None for loss in entry.losses]
+        losses = [loss for entry in self.entries if entry.apart is None for loss in entry.losses]
         for kind in dict.fromkeys(entry.apart for entry in self.entries if entry.apart is not None):
-            each = [sequential(entry.losses) for entry in self.entries if entry.apart == kind]
-            found.append(parallel(each))
-        return found
+            alternatives = [sequential(entry.losses) for entry in self.entries if entry.apart == kind]
+            losses.append(parallel(alternatives))
+        return losses
 
     def text(self, delta: object = None) -> str:
         """One line for each entry, then the total."""

@@ -82,8 +82,8 @@ def advanced(losses: Sequence[Loss], delta: object) -> Loss:
     for one in losses:
         kept *= 1 - Fraction(one.delta)
     failing = Decimal(repr(float_up(Decimal((1 - kept).numerator) / (1 - kept).denominator)))
-    found = Decimal(repr(high))
-    return Loss(found, failing) if found < together.epsilon else together
+    epsilon = Decimal(repr(high))
+    return Loss(epsilon, failing) if epsilon < together.epsilon else together
 
 
 def _joint_law(sizes: Sequence[int], step: float) -> np.ndarray:

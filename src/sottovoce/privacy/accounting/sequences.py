@@ -125,7 +125,7 @@ class MemoLaws:
 
 
 def _memoised(mechanism: Mechanism) -> Memoised:
-    found = facet(mechanism.channel, Memoised)
-    if found is None:
+    memoised = facet(mechanism.channel, Memoised)
+    if memoised is None:
         raise ParameterError("This mechanism keeps no memo: reports of several waves lose the sum of their epsilons.")
-    return found
+    return memoised

@@ -107,8 +107,8 @@ class GaussianMeanUnknownSigma(GaussianMean):
 
     def grids(self) -> tuple[Mechanism, ...]:
         low, high = self.limits
-        each = (high / low) ** (1 / self._steps)
-        middles = (low * each ** (i + 0.5) for i in range(self._steps))
+        factor = (high / low) ** (1 / self._steps)
+        middles = (low * factor ** (i + 0.5) for i in range(self._steps))
         short = [short_decimal(middle, middle / 10) for middle in middles]
         return tuple(grid for guess in short for grid in grids(self.domain, guess, self.epsilon))
 

@@ -28,16 +28,16 @@ class InTurn(Protocol):
         """The first protocol."""
 
     @abstractmethod
-    def following(self, found: Estimates, rounds: Rounds) -> Protocol:
+    def following(self, estimates: Estimates, rounds: Rounds) -> Protocol:
         """The second protocol, given the estimates and the rounds of the first."""
 
-    def together(self, found: Estimates, then: Estimates) -> Estimates:
+    def together(self, estimates: Estimates, then: Estimates) -> Estimates:
         """The estimates of both, by default side by side."""
-        return {**found, **then}
+        return {**estimates, **then}
 
-    def alone(self, found: Estimates, rounds: Rounds) -> Estimates:
+    def alone(self, estimates: Estimates, rounds: Rounds) -> Estimates:
         """The estimates if the second has no reports, given the rounds of the first."""
-        return found
+        return estimates
 
     def is_begun(self, later: Rounds) -> bool:
         """Whether the second has reports from which something can be estimated when it is closed."""
@@ -48,18 +48,18 @@ class InTurn(Protocol):
 
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         rounds, first = tuple(history), self._checked(self.opening)
-        count, found = walked(first, rounds)
-        if isinstance(found, Round):
+        count, outcome = walked(first, rounds)
+        if isinstance(outcome, Round):
             if not closing:
-                return found
+                return outcome
             return self.alone(cast(Estimates, first.advance(rounds, closing=True)), rounds)
-        second, later = self._checked(self.following(found, rounds[:count])), rounds[count:]
+        second, later = self._checked(self.following(outcome, rounds[:count])), rounds[count:]
         if closing and not self.is_begun(later):
-            return self.alone(partial(found, self.unbegun), rounds[:count])
+            return self.alone(partial(outcome, self.unbegun), rounds[:count])
         if not later:
             return second.start()
         then = second.advance(later, closing=True) if closing else stage_after(second, later)
-        return then if isinstance(then, Round) else self.together(found, then)
+        return then if isinstance(then, Round) else self.together(outcome, then)
 
     def _checked(self, inner: Protocol) -> Protocol:
         """The budget of the whole must cover that of every part."""

@@ -86,8 +86,8 @@ class SideBySide(Protocol):
     @property
     def epsilon(self) -> Decimal:
         """Everyone takes part in one branch."""
-        found: Decimal = max(branch.protocol.epsilon for branch in self.branches)
-        return found
+        largest: Decimal = max(branch.protocol.epsilon for branch in self.branches)
+        return largest
 
     def effort(self) -> int:
         """Its own work, in addition to that of its branches."""
@@ -104,16 +104,16 @@ class SideBySide(Protocol):
 
     def _progress(self, rounds: Rounds) -> list[_Progress]:
         """The progress of every branch. A round has the tallies of the branches that still asked in it, in order."""
-        found = [_Progress(branch, stage_after(branch.protocol, ())) for branch in self.branches]
+        progress = [_Progress(branch, stage_after(branch.protocol, ())) for branch in self.branches]
         for tallies in rounds:
-            if len(tallies) != sum(one.asks for one in found):
+            if len(tallies) != sum(one.asks for one in progress):
                 raise ParameterError("These rounds are not those of the protocols side by side.")
-            last, place = _is_last(found), 0
-            for turn, one in enumerate(found):
+            last, place = _is_last(progress), 0
+            for turn, one in enumerate(progress):
                 if one.asks:
-                    found[turn] = one.after(tallies[place : place + one.asks], last=last)
+                    progress[turn] = one.after(tallies[place : place + one.asks], last=last)
                 place += one.asks
-        return found
+        return progress
 
 
 def _is_last(progress: Sequence[_Progress]) -> bool:
@@ -143,36 +143,36 @@ def _weights(current: Sequence[tuple[_Progress, Round]]) -> list[int]:
 
 def _waits(current: Sequence[tuple[_Progress, Round]]) -> Iterator[int]:
     """After how many reports of all branches each branch with a quota will almost surely have it."""
-    whole = sum(one.branch.weight for one, _ in current)
+    total = sum(one.branch.weight for one, _ in current)
     for one, stage in current:
         if stage.quota is not None:
             left = stage.quota - reports_of(one.begun)
-            others = whole > one.branch.weight  # coins assign participants to this branch
-            yield ceil((left + SURE * sqrt(left) * others) * whole / one.branch.weight)
+            others = total > one.branch.weight  # coins assign participants to this branch
+            yield ceil((left + SURE * sqrt(left) * others) * total / one.branch.weight)
 
 
 def _closed(progress: Sequence[_Progress]) -> Estimates:
     """The estimates of the branches that have any now; the notes name the others."""
-    found: list[tuple[Branch, Estimates]] = []
+    answered: list[tuple[Branch, Estimates]] = []
     silent: list[str] = []
     for one in progress:
         if not isinstance(one.stage, Round):
-            found.append((one.branch, one.stage))
+            answered.append((one.branch, one.stage))
             continue
         try:
             closed = one.branch.protocol.advance((*one.done, one.begun) if one.begun else one.done, closing=True)
         except ParameterError:
             silent.append(one.branch.name)
         else:
-            found.append((one.branch, cast(Estimates, closed)))
-    named = _named(found)
+            answered.append((one.branch, cast(Estimates, closed)))
+    named = _named(answered)
     if not named:
         raise ParameterError("Nothing can be estimated yet: no branch has enough reports.")
     return partial(named, f"Closed early: no estimates for {', '.join(silent)}.") if silent else named
 
 
-def _named(found: Iterable[tuple[Branch, Estimates]]) -> Estimates:
-    return {_name(branch.name, key): one for branch, estimates in found for key, one in estimates.items()}
+def _named(answered: Iterable[tuple[Branch, Estimates]]) -> Estimates:
+    return {_name(branch.name, key): one for branch, estimates in answered for key, one in estimates.items()}
 
 
 def _name(branch: str, own: str) -> str:

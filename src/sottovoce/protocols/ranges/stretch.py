@@ -60,5 +60,5 @@ class FullestStretch(InTurn):
         coarse = build(self.method, Bins(self.domain, self._edges()), epsilon=self.epsilon)
         return AskEveryone(coarse, "stretch", self.first)
 
-    def following(self, found: Estimates, rounds: Rounds) -> AskEveryone:
-        return AskEveryone(self.fine(int(np.argmax(found["stretch"].values))), "value")
+    def following(self, estimates: Estimates, rounds: Rounds) -> AskEveryone:
+        return AskEveryone(self.fine(int(np.argmax(estimates["stretch"].values))), "value")

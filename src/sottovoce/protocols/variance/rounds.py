@@ -166,10 +166,10 @@ class VarianceRounds(Protocol):
         The centre may lie outside the range by noise: clamping it to the range would bias the variance. Farther than
         one more length of the range the first round has almost no information, and there it is clamped.
         """
-        found = evidence(_enough(tally).mechanism, tally)
-        (mean,), (low, high) = found.values(), found.ends
+        first = evidence(_enough(tally).mechanism, tally)
+        (mean,), (low, high) = first.values(), first.ends
         reach = high - low
-        return short(min(max(mean, low - reach), high + reach), math.sqrt(found.spread / found.n) / 100, reach)
+        return short(min(max(mean, low - reach), high + reach), math.sqrt(first.spread / first.n) / 100, reach)
 
     @property
     def believed(self) -> Prior:
@@ -223,11 +223,11 @@ class VarianceRounds(Protocol):
         places = {min(max(mean + move, ends[0]), ends[1]) for move in (-step, step)}
         # It misses the mean by its own error, up or down; squares about another centre vary more, on a longer range.
         error = math.sqrt(float(number.variance(known)) / (self.first or 1))
-        each = []
+        cases = []
         for place, missed in product(sorted(places), (-error, error)):
             square = self._of_square(short(place + missed, 0, self._length), self.epsilon)
-            each.append(expected(number, square, known, learned=True, missed=missed))
-        return each[0]._replace(square=sum(one.square for one in each) / len(each), distance=0.0)
+            cases.append(expected(number, square, known, learned=True, missed=missed))
+        return cases[0]._replace(square=sum(one.square for one in cases) / len(cases), distance=0.0)
 
     def predicted_error(self, participants: int, law: Prior | None = None, *, off: float = 0.0) -> float:
         """The standard error of the variance with this number of participants, for answers drawn from a law.

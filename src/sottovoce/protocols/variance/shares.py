@@ -62,11 +62,11 @@ def belief(domain: Integers | Interval, prior: Prior | None) -> Prior:
     if prior is None:
         return expected_answers(domain)
     prior.scaled(domain.low, domain.high)  # refuses values outside the range
-    whole = domain.whole
-    if whole is None or whole.size > CELLS:
+    integers = domain.whole
+    if integers is None or integers.size > CELLS:
         return prior
-    places = np.rint(np.subtract(prior.values, whole.low)).astype(np.int64)
-    return Prior(np.arange(whole.low, whole.high + 1), np.bincount(places, prior.weights, whole.size))
+    places = np.rint(np.subtract(prior.values, integers.low)).astype(np.int64)
+    return Prior(np.arange(integers.low, integers.high + 1), np.bincount(places, prior.weights, integers.size))
 
 
 def squared(prior: Prior, view: Square) -> Prior:

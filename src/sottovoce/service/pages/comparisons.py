@@ -8,7 +8,7 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.language.plural import plural
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.group.contrasts import Pairs
+from sottovoce.estimate.group_mean.contrasts import Pairs
 from sottovoce.study.export import comma_separated
 from sottovoce.study.results import QuestionResult
 

@@ -200,9 +200,9 @@ def rounded_law(weights: Sequence[Fraction]) -> tuple[int, ...]:
     rounded = [units_of[weight] for weight in weights]
     largest = max(rounded)
     payers = [y for y, weight in enumerate(rounded) if weight == largest]
-    each, rest = divmod(sum(rounded) - UNIT, len(payers))
+    excess, rest = divmod(sum(rounded) - UNIT, len(payers))
     for place, y in enumerate(payers):
-        rounded[y] -= each + (place < rest)
+        rounded[y] -= excess + (place < rest)
     return tuple(rounded)
 
 

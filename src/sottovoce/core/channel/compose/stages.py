@@ -157,9 +157,9 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
 
     def _law_effort(self, first: Effort, second: Effort) -> Effort:
         """What one likelihood costs: two products after a rounding, else one for each code between."""
-        each = first.likelihood + second.likelihood
+        product = first.likelihood + second.likelihood
         between = 2 if isinstance(self.first, Rounding) else 1 if self._terms > MAX_CELLS else self.second.inputs
-        return Effort(first.bits + second.bits, between * each, ratio_bits=2 * (first.bits + second.bits))
+        return Effort(first.bits + second.bits, between * product, ratio_bits=2 * (first.bits + second.bits))
 
     def _entries_effort(self) -> int:
         """The steps of `_ratio_by_entry`, which refuses at once what is too large."""
@@ -269,8 +269,8 @@ class Then(_Composed, Numeric, Extremal, Divergent):
         low, step = Fraction(grid.low), grid.step
         point = min(int((code - low) / step), grid.steps)
         weights = [(near, grid.likelihood(near, code)) for near in (point, point + 1)]
-        each = [(weight, second.moments(near)) for near, weight in weights if weight]
-        mean, square = (sum((weight * moment[p] for weight, moment in each), Fraction(0)) for p in (0, 1))
+        weighted = [(weight, second.moments(near)) for near, weight in weights if weight]
+        mean, square = (sum((weight * moment[p] for weight, moment in weighted), Fraction(0)) for p in (0, 1))
         return low + step * mean, low**2 + 2 * low * step * mean + step**2 * square
 
     def effort(self) -> Effort:
@@ -349,8 +349,10 @@ class Chain(_Composed, Memoised, Supporting, Masked):
             return _Composed.likelihood(self, report, code, public)
         mask = self.mask(code)
         rates = (self.bit_rate(place)[not mask >> place & 1] for place in range(self.payload_bits))
-        each = [rate if report >> place & 1 else 1 - rate for place, rate in enumerate(rates)]
-        return Fraction(prod(rate.numerator for rate in each), prod(rate.denominator for rate in each))
+        probabilities = [rate if report >> place & 1 else 1 - rate for place, rate in enumerate(rates)]
+        return Fraction(
+            prod(rate.numerator for rate in probabilities), prod(rate.denominator for rate in probabilities)
+        )
 
     def ratio(self) -> Fraction:
         if not self._has_bit_rates or not isinstance(self.first, Bits):

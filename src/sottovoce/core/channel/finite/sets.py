@@ -17,10 +17,10 @@ MAX_POINTS = 1 << 22
 @lru_cache(maxsize=32)
 def spaces(order: int, digits: int) -> tuple[int, ...]:
     """How many points the projective spaces of 0, 1, ... `digits` coordinates have: 1 + order + order**2 + ..."""
-    found = [0]
+    points = [0]
     for _ in range(digits):
-        found.append(found[-1] * order + 1)
-    return tuple(found)
+        points.append(points[-1] * order + 1)
+    return tuple(points)
 
 
 @declared

@@ -144,15 +144,17 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Fewer steps and bands, if larger magnitudes are still not likelier."""
-        found = []
+        small_channels = []
         for steps, bands in ((1, 4), (2, 4), (3, 3), (4, 5)):
             shorter = max(1, steps * len(self.first) // self.steps)
             try:
                 first, cycle = _coarse(self.first, shorter), _coarse(self.cycle, steps)
-                found.append(type(self)(steps, first, cycle, (*self.bands[: bands - 1], sum(self.bands[bands - 1 :]))))
+                small_channels.append(
+                    type(self)(steps, first, cycle, (*self.bands[: bands - 1], sum(self.bands[bands - 1 :])))
+                )
             except ParameterError:
                 continue
-        return tuple(found)
+        return tuple(small_channels)
 
 
 @lru_cache(maxsize=24)

@@ -108,14 +108,14 @@ class Window(Channel, Numbered, Numeric, Extremal, Costed):
     def miniatures(self) -> tuple[Channel, ...]:
         """Fewer codes, and the width in about the same proportion to the way of the window."""
         ratio, share = self.ratio(), Fraction(self.width, (self.k - 1) * self.stride)
-        found = []
+        small_channels = []
         for k, stride in ((2, 3), (3, 1), (4, 2), (5, 1), (7, 1)):
             width = min(24, max(1, round(share * (k - 1) * stride)))
             outputs = (k - 1) * stride + width
             least = UNIT * width // outputs + 1  # a ratio next to one must not be rounded to one
             inside = max(least, floor_unit(ratio * width / (ratio * width + outputs - width)))
-            found.append(type(self)(k, stride, width, inside))
-        return tuple(found)
+            small_channels.append(type(self)(k, stride, width, inside))
+        return tuple(small_channels)
 
 
 def _powers(n: int, power: int) -> int:

@@ -197,8 +197,8 @@ class Hints(Slots, Summed, Costed):
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
         slots, bits = (self.most + 1) ** 2, 128 * self.most
-        each = 2 * slots * (self.most + 1) + 32
-        known = Effort(bits=bits + 64 * self.dimensions, likelihood=each, ratio=4 * slots, ratio_bits=bits)
+        products = 2 * slots * (self.most + 1) + 32
+        known = Effort(bits=bits + 64 * self.dimensions, likelihood=products, ratio=4 * slots, ratio_bits=bits)
         return summed(self, known)
 
     def miniatures(self) -> tuple[Channel, ...]:

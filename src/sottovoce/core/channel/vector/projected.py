@@ -125,13 +125,13 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
     def summands(self, report: int, public: Words = NO_WORDS) -> Sequence[int]:
         levels = report.to_bytes(self.inner.size, "little")
         signs, dithers = public_draws(public, self.padded)
-        values, found = [0.0] * self.padded, [0] * self.size
+        values, numbers = [0.0] * self.padded, [0] * self.size
         unfold(levels, signs, values)
         for sign in reversed(ROUNDS):
             walsh(values)
             turn(values, signs, sign)
-        round_off(values, dithers, unfolded_scale(self), found)
-        return [*found, *(number**2 for number in found)]
+        round_off(values, dithers, unfolded_scale(self), numbers)
+        return [*numbers, *(number**2 for number in numbers)]
 
     def reading(self) -> SummandScale:
         """How the decoded coordinates are read: as if the rotation were uniform."""
@@ -247,7 +247,7 @@ def unfold(levels: Any, signs: Any, values: Any) -> None:
         values[i] = -centred if signs[i] & 8 else centred
 
 
-def round_off(values: Any, dithers: Any, scale: float, found: Any) -> None:
+def round_off(values: Any, dithers: Any, scale: float, summands: Any) -> None:
     """The summands of the decoded values. These are sums of integers, so that floats hold them exactly."""
-    for i in range(len(found)):
-        found[i] = int(min(max(math.floor(values[i] * scale + dithers[i]) + 2048.0, 0.0), 4095.0))
+    for i in range(len(summands)):
+        summands[i] = int(min(max(math.floor(values[i] * scale + dithers[i]) + 2048.0, 0.0), 4095.0))

@@ -161,8 +161,8 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         return Then(self.grids[coordinate], self.inner)
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
-        each = zip(self._coordinates(public), self._parts(report), strict=True)
-        return prod((self._one(at).likelihood(part, code[at]) for at, part in each), start=Fraction(1))
+        sampled = zip(self._coordinates(public), self._parts(report), strict=True)
+        return prod((self._one(at).likelihood(part, code[at]) for at, part in sampled), start=Fraction(1))
 
     @property
     def part_outputs(self) -> int:

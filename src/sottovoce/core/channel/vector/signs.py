@@ -102,8 +102,8 @@ class Signs(Slots, Summed, Costed):
         total = Fraction(0)
         for entries, weight in enumerate(agreements):
             for others in range(empty + 1):
-                each = likely if entries + others >= self.least else unlikely
-                total += weight * comb(empty, others) * each
+                probability = likely if entries + others >= self.least else unlikely
+                total += weight * comb(empty, others) * probability
         return total / (1 << (self.dimensions - len(code)))
 
     @property

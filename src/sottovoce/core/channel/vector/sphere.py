@@ -178,7 +178,7 @@ def axis_ends(size: int) -> CodeList:
 
     def at(place: int) -> tuple[float, ...]:
         axis, opposite = divmod(place, 2)
-        return tuple((1.0 - 2.0 * opposite) * (each == axis) for each in range(size))
+        return tuple((1.0 - 2.0 * opposite) * (coordinate == axis) for coordinate in range(size))
 
     return CodeList(2 * size, at)
 
