@@ -28,8 +28,8 @@ from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
 from sottovoce.core.exchange.wire import VERSION, Batch
 from sottovoce.service.app import Application
 from sottovoce.service.collector import Collector, add_study
-from sottovoce.service.course import Course, written_protocol
 from sottovoce.service.logs import make_log
+from sottovoce.service.running_study import RunningStudy, written_protocol
 from sottovoce.service.shuffler.opening import sealed_route_of
 from sottovoce.service.shuffler.unsealing import new_key
 from sottovoce.service.stores.sqlite import SQLiteStore
@@ -72,9 +72,9 @@ def target(folder: Path) -> Iterator[Application]:
             collector.writer.stop()
 
 
-def sealed_body(course: Course, epoch: int, kind: int, given: bytes) -> bytes:
+def sealed_body(running: RunningStudy, epoch: int, kind: int, given: bytes) -> bytes:
     """A seal that a device made, one that cannot be opened, or anything behind the right prefix."""
-    manifest = course.manifest
+    manifest = running.manifest
     if kind == 1:
         return manifest.prefix + given
     made = seal(manifest, Batch(manifest.prefix, epoch, 1, 0, secrets.token_bytes(16), b"\x01"))
@@ -87,7 +87,7 @@ def run(app: Application, examples: int, *, seconds: float | None = None) -> int
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     operations = [found.ok() for found in schema.get_all_operations()]
     operations = [one for one in operations if not one.path.endswith("/stream")]  # which does not end
-    plain, sealed = app.collector.courses.values()
+    plain, sealed = app.collector.studies.values()
     done = 0
     while True:
         for operation in operations:
@@ -107,14 +107,14 @@ def run(app: Application, examples: int, *, seconds: float | None = None) -> int
                 nonlocal done
                 done += 1
                 # Most cases name the study that there is; a batch also its manifest, so that it reaches the store.
-                course = sealed if case.operation.path.endswith("/sealed") else plain
-                epoch = course.manifest.facts.collection.epoch(app.collector.today())
+                running = sealed if case.operation.path.endswith("/sealed") else plain
+                epoch = running.manifest.facts.collection.epoch(app.collector.today())
                 if real and "study" in (case.path_parameters or {}):
-                    case.path_parameters["study"] = course.name
-                if real and course is sealed:
-                    case.body = sealed_body(course, epoch, real, str(case.body).encode())
+                    case.path_parameters["study"] = running.name
+                if real and running is sealed:
+                    case.body = sealed_body(running, epoch, real, str(case.body).encode())
                 elif real > 1 and isinstance(case.body, dict) and "manifest" in case.body:
-                    body = {**case.body, "manifest": course.manifest.prefix.hex(), "round": 1, "arm": 0}
+                    body = {**case.body, "manifest": running.manifest.prefix.hex(), "round": 1, "arm": 0}
                     case.body = {**body, "epoch": epoch}
                     if real == 3:  # one report that is counted
                         case.body |= {"version": VERSION, "ids": secrets.token_hex(16), "payloads": "01"}

@@ -89,9 +89,9 @@ _NAMES = {
     "Plan": "study.plan:Plan",
     "plan": "study.plan:plan",
     "smallest_share": "study.detect:smallest_share",
-    "group_frequencies": "estimate.group.within:group_frequencies",
-    "power_of_difference": "estimate.group.power:power_of_difference",
-    "participants_for": "estimate.group.power:participants_for",
+    "group_frequencies": "estimate.group_mean.within:group_frequencies",
+    "power_of_difference": "estimate.group_mean.power:power_of_difference",
+    "participants_for": "estimate.group_mean.power:participants_for",
     "Prior": "estimate.prior:Prior",
     "metrics": "estimate.metrics",
 }  # fmt: skip

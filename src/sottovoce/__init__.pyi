@@ -66,9 +66,9 @@ from sottovoce.estimate.decoder import Decoder as Decoder
 from sottovoce.estimate.decoder import decoder as decoder
 from sottovoce.estimate.estimate import Estimate as Estimate
 from sottovoce.estimate.evidence import Evidence as Evidence
-from sottovoce.estimate.group.power import participants_for as participants_for
-from sottovoce.estimate.group.power import power_of_difference as power_of_difference
-from sottovoce.estimate.group.within import group_frequencies as group_frequencies
+from sottovoce.estimate.group_mean.power import participants_for as participants_for
+from sottovoce.estimate.group_mean.power import power_of_difference as power_of_difference
+from sottovoce.estimate.group_mean.within import group_frequencies as group_frequencies
 from sottovoce.estimate.prior import Prior as Prior
 from sottovoce.estimate.request import PoorIntervalWarning as PoorIntervalWarning
 from sottovoce.fast.batch import Reports as Reports

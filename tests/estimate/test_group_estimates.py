@@ -16,13 +16,13 @@ from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
-from sottovoce.estimate.group import contrasts
-from sottovoce.estimate.group import evidence as group
-from sottovoce.estimate.group import power as group_power
-from sottovoce.estimate.group.law import Totals, group_law
-from sottovoce.estimate.group.ratio import Ratios
-from sottovoce.estimate.group.truth import Crowd, square_line, tells_squares
-from sottovoce.estimate.group.within import group_frequencies
+from sottovoce.estimate.group_mean import contrasts
+from sottovoce.estimate.group_mean import evidence as group
+from sottovoce.estimate.group_mean import power as group_power
+from sottovoce.estimate.group_mean.law import Totals, group_law
+from sottovoce.estimate.group_mean.ratio import Ratios
+from sottovoce.estimate.group_mean.truth import Crowd, square_line, tells_squares
+from sottovoce.estimate.group_mean.within import group_frequencies
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import group_key

@@ -21,17 +21,17 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.group import evidence as group
-from sottovoce.estimate.group import power as group_power
-from sottovoce.estimate.group.equal_means import PairTests
-from sottovoce.estimate.group.law import key_law
-from sottovoce.estimate.group.ratio import Ratios, Shown
-from sottovoce.estimate.group.shown_shares import lowest_share
-from sottovoce.estimate.group.truth import Crowd, square_line
-from sottovoce.estimate.group.views import GroupSharesEvidence
-from sottovoce.estimate.group.within import group_frequencies
+from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.group_mean import evidence as group
+from sottovoce.estimate.group_mean import power as group_power
+from sottovoce.estimate.group_mean.equal_means import PairTests
+from sottovoce.estimate.group_mean.law import key_law
+from sottovoce.estimate.group_mean.ratio import Ratios, Shown
+from sottovoce.estimate.group_mean.shown_shares import lowest_share
+from sottovoce.estimate.group_mean.truth import Crowd, square_line
+from sottovoce.estimate.group_mean.views import GroupSharesEvidence
+from sottovoce.estimate.group_mean.within import group_frequencies
 from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.mean import nprr
 
 PAIR = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(10, 60))

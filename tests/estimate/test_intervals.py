@@ -13,10 +13,10 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
+from sottovoce.estimate.frequency.intervals.binomials import exact_held, lower_tail
+from sottovoce.estimate.frequency.supports import SupportsEvidence, clopper_pearson
 from sottovoce.estimate.request import PoorIntervalWarning
-from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.intervals.binomials import exact_held, lower_tail
-from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
 
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 
@@ -185,7 +185,7 @@ def test_hashed_reports_have_no_covariance_and_say_why() -> None:
 def test_general_tables_are_inverted_without_bias() -> None:
     from sottovoce.core.arithmetic.rational import UNIT
     from sottovoce.core.channel import Table
-    from sottovoce.testing.shares import check_small
+    from sottovoce.testing.frequency import check_small
 
     half, quarter, eighth = UNIT // 2, UNIT // 4, UNIT // 8
     table = Table([[half, quarter, eighth, eighth], [eighth, half, quarter, eighth], [eighth, eighth, quarter, half]])

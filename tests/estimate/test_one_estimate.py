@@ -19,7 +19,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate import decoder as decoders
 from sottovoce.estimate.estimate import EstimateSource, sources_of
 from sottovoce.estimate.evidence import Offer
-from sottovoce.estimate.shares.base import SharesEvidence
+from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.show.tables import number
 from sottovoce.testing.brute import report_cells
 from sottovoce.testing.statistics import ALPHA

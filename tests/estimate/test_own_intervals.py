@@ -8,9 +8,9 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.exact import law
 from sottovoce.estimate.decoders.small_sample import second_order
-from sottovoce.estimate.shares.information import free_maximum
-from sottovoce.estimate.shares.laws import output_law
-from sottovoce.estimate.shares.mixture import Dense
+from sottovoce.estimate.frequency.information import free_maximum
+from sottovoce.estimate.frequency.laws import output_law
+from sottovoce.estimate.frequency.mixture import Dense
 from sottovoce.testing.brute import report_cells
 
 FOUR = sv.Integers(0, 3)

@@ -11,16 +11,16 @@ from scipy import integrate, stats
 
 import sottovoce as sv
 from sottovoce.estimate.evidence import deviate
-from sottovoce.estimate.group import power as group_power
-from sottovoce.estimate.group.equal_means import least_over
-from sottovoce.estimate.group.evidence import from_cells
-from sottovoce.estimate.group.ratio import Ratios, Shown, shown_by_size
-from sottovoce.estimate.group.shown import POWER, score_given_shown
-from sottovoce.estimate.group.shown_shares import lowest_share
-from sottovoce.estimate.group.truth import Crowd
+from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.group_mean import power as group_power
+from sottovoce.estimate.group_mean.equal_means import least_over
+from sottovoce.estimate.group_mean.evidence import from_cells
+from sottovoce.estimate.group_mean.ratio import Ratios, Shown, shown_by_size
+from sottovoce.estimate.group_mean.shown import POWER, score_given_shown
+from sottovoce.estimate.group_mean.shown_shares import lowest_share
+from sottovoce.estimate.group_mean.truth import Crowd
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.request import IntervalRequest
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.group import bernoulli, nprr
 from sottovoce.testing.statistics import ALPHA
 from sottovoce_experiments.coverage.crowds import crowd_of

@@ -13,7 +13,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.estimate.estimate import EstimateSource
-from sottovoce.estimate.group.contrasts import Difference, Pairs
+from sottovoce.estimate.group_mean.contrasts import Difference, Pairs
 from sottovoce.estimate.show import tables
 from sottovoce.privacy.blackbox import BlackBoxCertificate
 from tests.protocols.test_checkpoints import EVERY

@@ -22,9 +22,9 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.estimate.evidence import most_excess
+from sottovoce.estimate.frequency.design import RowCounts, rows_of
+from sottovoce.estimate.frequency.evidence import from_cells
 from sottovoce.estimate.request import IntervalRequest
-from sottovoce.estimate.shares.design import RowCounts, rows_of
-from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import report_cells
 

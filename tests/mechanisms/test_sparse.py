@@ -28,7 +28,7 @@ from sottovoce.core.question import Frequency, VectorMean
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.evidence import deviate
-from sottovoce.estimate.vector.sparse import from_cells
+from sottovoce.estimate.vector_mean.sparse import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
 from sottovoce.fast.numbers import batch_codes, scalar_code

@@ -11,9 +11,9 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.round import Round
 from sottovoce.estimate.request import IntervalRequest
-from sottovoce.estimate.vector.evidence import from_cells
+from sottovoce.estimate.vector_mean.evidence import from_cells
 from sottovoce.protocols.ranges.results import range_estimates
-from sottovoce.study.planners.vector import mean_coordinate_variance
+from sottovoce.study.planners.vector_mean import mean_coordinate_variance
 from sottovoce.tally.laws import law_at
 from sottovoce.tally.tally import Tally
 

@@ -19,9 +19,9 @@ from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
 from sottovoce.core.exchange.wire import MOST_REPORTS, Batch
 from sottovoce.core.round import Protocol
 from sottovoce.service.collector import Collector, add_study
-from sottovoce.service.course import written_protocol
 from sottovoce.service.intake import Submission
 from sottovoce.service.logs import make_log
+from sottovoce.service.running_study import written_protocol
 from sottovoce.service.stores.base import Store
 
 TODAY = date(2027, 3, 1)

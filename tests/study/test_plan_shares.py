@@ -11,8 +11,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.exchange import codec
-from sottovoce.estimate.shares.evidence import from_cells
-from sottovoce.study.planners.shares import CLOSE, LARGE, _rank
+from sottovoce.estimate.frequency.evidence import from_cells
+from sottovoce.study.planners.frequency import CLOSE, LARGE, _rank
 from sottovoce.tally.counts import simulate_cells
 
 SIZES, EPSILONS = (2, 3, 5, 16, 100, 1024), (0.2, 1.0, 2.0, 4.0, 8.0)

@@ -29,7 +29,7 @@ from sottovoce.core.channel import (
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.shares.evidence import from_cells
+from sottovoce.estimate.frequency.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import most_excess
+from sottovoce.estimate.frequency.evidence import from_cells
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.evidence import from_cells
 from sottovoce.tally.counts import simulate_cells
 from sottovoce_experiments.coverage.declared.shares import (
     ALL,

@@ -18,10 +18,10 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import Evidence, most_excess
+from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
+from sottovoce.estimate.frequency.sums import SumsEvidence, bins
+from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.sums import SumsEvidence, bins
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.testing.coverage import coverage
 from sottovoce_experiments.coverage.declared.shares import ALL, LEVELS, ONE, SHARES
 from sottovoce_experiments.coverage.declared.studies import SHARE_KINDS

@@ -15,8 +15,8 @@ from sottovoce.estimate.request import Target
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate, EstimateSource
     from sottovoce.estimate.evidence import Evidence
-    from sottovoce.estimate.group.contrasts import Difference, Equality, Pairs
-    from sottovoce.estimate.group.evidence import GroupMeansEvidence
+    from sottovoce.estimate.group_mean.contrasts import Difference, Equality, Pairs
+    from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
 
 NO_DIFFERENCE = (
     "Two estimates cannot be subtracted: whether they come from the same people is not known. From different people the"

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from sottovoce.estimate.decoder import Decoded, Decoder
     from sottovoce.estimate.distribution.base import DistributionEvidence
     from sottovoce.estimate.estimate import Estimate
-    from sottovoce.estimate.group.evidence import GroupMeansEvidence
-    from sottovoce.estimate.shares.mixture import Mixture
+    from sottovoce.estimate.frequency.mixture import Mixture
+    from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

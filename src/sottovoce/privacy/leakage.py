@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.shares.laws import output_law
+from sottovoce.estimate.frequency.laws import output_law
 
 Floats = NDArray[np.float64]
 MOST_CELLS = 1 << 22  # of a channel's law

@@ -32,7 +32,7 @@ from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.tally import report_cells
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
-from sottovoce.testing.vector import box_of
+from sottovoce.testing.vector_mean import box_of
 
 SHORT = 8  # bits of a coin with which draws are rejected
 ODDS = (Fraction(1), Fraction(3, 2), Fraction(20))

@@ -19,11 +19,11 @@ from sottovoce.core.channel.shapes import contrast_of, histogram_of, support_rat
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.estimate.evidence import Evidence, deviate
+from sottovoce.estimate.frequency.asked import AskedEvidence, asked_rates
+from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
+from sottovoce.estimate.frequency.sums import SumsEvidence, bins
+from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.asked import AskedEvidence, asked_rates
-from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.sums import SumsEvidence, bins
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]

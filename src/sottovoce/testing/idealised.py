@@ -21,7 +21,7 @@ from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.vector.ball import from_cells, predicted_variance
+from sottovoce.estimate.vector_mean.ball import from_cells, predicted_variance
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import require

@@ -26,7 +26,7 @@ from sottovoce.estimate.distribution.moments import square_readings
 from sottovoce.estimate.distribution.readings.linear import ChainDecode, DenseDecode
 from sottovoce.estimate.distribution.readings.transition import WaveTransition, transition_of
 from sottovoce.estimate.evidence import slack_deviate
-from sottovoce.estimate.shares.maximise import certificate, em_step
+from sottovoce.estimate.frequency.maximise import certificate, em_step
 from sottovoce.tally.laws import law_row
 from sottovoce.testing.statistics import ALPHA
 

@@ -35,7 +35,7 @@ from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service import operations
-from sottovoce.service.course import name_of
+from sottovoce.service.running_study import name_of
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import StoreError
 

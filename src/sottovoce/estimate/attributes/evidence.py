@@ -21,9 +21,9 @@ from sottovoce.core.statistic.each import CountEach, starts, statistic_of
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Functional, Offer
+from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]

@@ -15,7 +15,7 @@ from sottovoce.estimate.distribution.bayes.heaps import heaps
 from sottovoce.estimate.distribution.bayes.modes import smooth
 from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS
 from sottovoce.estimate.evidence import Evidence, Offer
-from sottovoce.estimate.shares.maximise import NotConvergedWarning, certificate, outside
+from sottovoce.estimate.frequency.maximise import NotConvergedWarning, certificate, outside
 from sottovoce.fast.threads import small_matrices
 
 

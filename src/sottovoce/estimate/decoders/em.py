@@ -11,16 +11,16 @@ from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Own
 from sottovoce.estimate.distribution.iterate import accelerated, iterate
 from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.frequency.information import free_maximum
+from sottovoce.estimate.frequency.maximise import MAX_ITERATIONS, TOLERANCE, maximise
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.information import free_maximum
-from sottovoce.estimate.shares.maximise import MAX_ITERATIONS, TOLERANCE, maximise
 
 
 @dataclass(frozen=True, slots=True)
 class EmDecoder(Decoder):
     """Shares whose log-likelihood per report is within `tolerance` of the largest; `fit.gap` bounds the difference
-    (`estimate.shares.maximise`). Its own intervals are those of the largest likelihood without the border of the
-    simplex (`estimate.shares.information`), moved into [0, 1].
+    (`estimate.frequency.maximise`). Its own intervals are those of the largest likelihood without the border of the
+    simplex (`estimate.frequency.information`), moved into [0, 1].
 
     For a distribution it is EM that ends early, when the total log-likelihood changes by less than `stop`, by default
     by e**epsilon / 1000 (`estimate.distribution.iterate`); with a tolerance it is run to the largest likelihood.

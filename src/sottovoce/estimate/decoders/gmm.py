@@ -12,7 +12,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.evidence import Evidence, Offer
-from sottovoce.estimate.shares.maximise import certificate
+from sottovoce.estimate.frequency.maximise import certificate
 
 Floats = NDArray[np.float64]
 MOST = 16  # components

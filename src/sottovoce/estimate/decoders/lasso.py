@@ -17,9 +17,9 @@ from sottovoce.core.params import reject
 from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.evidence import Evidence, Floats, Ints, Offer
+from sottovoce.estimate.frequency.design import RowCounts
+from sottovoce.estimate.frequency.rows import MAX_TOGETHER, RowsEvidence
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.design import RowCounts
-from sottovoce.estimate.shares.rows import MAX_TOGETHER, RowsEvidence
 
 Chosen = NDArray[np.intp]
 SCREEN = 1.0  # standard errors below which the lasso leaves a candidate out

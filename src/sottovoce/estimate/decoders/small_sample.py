@@ -12,8 +12,8 @@ from sottovoce.core.params import check_integer
 from sottovoce.estimate.decoder import Decoded, Decoder
 from sottovoce.estimate.decoders.norm_mul import norm_mul
 from sottovoce.estimate.evidence import Evidence, Offer, OutputTally
-from sottovoce.estimate.shares.maximise import maximise
-from sottovoce.estimate.shares.mixture import Dense, Product
+from sottovoce.estimate.frequency.maximise import maximise
+from sottovoce.estimate.frequency.mixture import Dense, Product
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

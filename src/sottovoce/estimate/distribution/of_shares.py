@@ -15,12 +15,12 @@ from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets
 from sottovoce.estimate.distribution.outputs import MORE
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Floats, Offer
+from sottovoce.estimate.frequency.base import SharesEvidence
+from sottovoce.estimate.frequency.laws import left_inverse, output_law
+from sottovoce.estimate.frequency.matrix import MatrixEvidence
+from sottovoce.estimate.frequency.mixture import Mixture
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.base import SharesEvidence
-from sottovoce.estimate.shares.laws import left_inverse, output_law
-from sottovoce.estimate.shares.matrix import MatrixEvidence
-from sottovoce.estimate.shares.mixture import Mixture
 
 MOST_LISTED = 256  # values, the law of whose reports is written down
 

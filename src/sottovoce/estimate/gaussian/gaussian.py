@@ -18,10 +18,10 @@ from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, deviate
+from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.gaussian.shape import Shape, shape_of
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
 _FARTHEST = 4.0  # normal half-widths, within which the end of a likelihood interval is searched

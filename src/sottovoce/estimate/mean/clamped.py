@@ -11,10 +11,10 @@ import numpy as np
 from sottovoce.core.params import decimal_text
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Floats, Offer
+from sottovoce.estimate.frequency.supports import SupportsEvidence, clopper_pearson
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate

@@ -17,6 +17,7 @@ from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence, Ints
+from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.betting import Sides, sides
 from sottovoce.estimate.mean.combine import UNLIKE, CombinedMeanEvidence, weighted_mean
 from sottovoce.estimate.mean.moments import (
@@ -34,7 +35,6 @@ from sottovoce.estimate.mean.readings import Readings, ReadSums, read
 from sottovoce.estimate.mean.single import ReadMean
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
 READS = (CountOutputs,)

@@ -15,9 +15,9 @@ import numpy as np
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.question import Mean, Question
 from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.base import SharesEvidence
 
 
 class CodedNumbers(NamedTuple):

@@ -20,7 +20,7 @@ from sottovoce.estimate.show.tables import decimals, number, subject
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
-    from sottovoce.estimate.group.contrasts import Difference, Pairs
+    from sottovoce.estimate.group_mean.contrasts import Difference, Pairs
     from sottovoce.estimate.request import IntervalRequest
 
 MOST_LISTED = 40  # rows with a label and numbers; more are points along an axis of places

@@ -18,7 +18,7 @@ from sottovoce.core.registry import BUILDERS, builder
 from sottovoce.core.registry import names as registered
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.axes import VALUE
-from sottovoce.estimate.group.ratio import NOT_ESTIMABLE
+from sottovoce.estimate.group_mean.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.request import IntervalRequest, Target
 
 if TYPE_CHECKING:

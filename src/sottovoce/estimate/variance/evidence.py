@@ -22,12 +22,12 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Evidence, Ints
+from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.evidence import evidence as mean_evidence
 from sottovoce.estimate.mean.from_sums import SummedMeanEvidence, from_sums
 from sottovoce.estimate.mean.readings import scale_of
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.of_shares import variance_of_shares
 from sottovoce.estimate.variance.same_reports import from_outputs

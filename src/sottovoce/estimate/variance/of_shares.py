@@ -6,8 +6,8 @@ import numpy as np
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.question import Variance
+from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.of_shares import coded_numbers, mean_of_shares
-from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.variance.spread import VarianceEvidence, from_readings
 
 

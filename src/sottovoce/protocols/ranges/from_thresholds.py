@@ -11,9 +11,9 @@ import numpy as np
 from sottovoce.core.round import History
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Bounds, Floats
+from sottovoce.estimate.frequency.supports import clopper_pearson
 from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.supports import clopper_pearson
 from sottovoce.protocols.ranges.bits import ThresholdBits
 from sottovoce.protocols.ranges.search import FIRST, LATER, RangeSearchRounds, bits_of
 
