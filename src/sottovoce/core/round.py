@@ -18,7 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import marked
-from sottovoce.core.work import ROUNDS_EFFORT
+from sottovoce.core.spec_cost import ROUNDS_EFFORT
 
 Tallies = tuple[Any, ...]  # one tally per arm, in the order of the arms
 History = Sequence[Tallies]  # of every round that is over; where a protocol closes, the last may be unfinished
@@ -120,7 +120,7 @@ class Protocol(ABC):
         """
 
     def effort(self) -> int:
-        """An upper bound of the steps that finding its rounds takes, from sizes alone; see `core.work`."""
+        """An upper bound of the steps that finding its rounds takes, from sizes alone; see `core.spec_cost`."""
         return ROUNDS_EFFORT
 
 

@@ -19,8 +19,8 @@ from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.language.display import card
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
+from sottovoce.core.spec_cost import Budget
 from sottovoce.core.specs import canonical
-from sottovoce.core.work import Budget
 from sottovoce.tally.limits import check_limits
 
 _MAGIC = b"sottovoce tally 2\n"

@@ -53,7 +53,7 @@ from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exact import public_bits
-from sottovoce.core.work import HUGE, effort, steps
+from sottovoce.core.spec_cost import HUGE, effort, steps
 
 Make = Callable[["Maker", int], Channel]
 SHORT_WORD, LONG_WORD = 4, 64  # bits of public words: short for enumeration, and those in use

@@ -27,7 +27,7 @@ from sottovoce.cli.collector.fragile import CHANGE, FULL, FragileCollector, free
 from sottovoce.cli.show import note
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.participant import Participant, today
-from sottovoce.client.tick import NoTick
+from sottovoce.client.tick import Untimed
 from sottovoce.client.transport import HttpTransport, Interrupted, Reply, Unreached
 from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.errors import CollectorError, ParameterError
@@ -165,7 +165,7 @@ class Load:
     def _one(self, manifest: Manifest, url: str, transport: Faults, chance: random.Random) -> bool:
         """One participant; whether the collector is there, and in this round."""
         days = chance.choice((0, 0, 0, 0, 0, 0, -1, 1, 5, -5))
-        device = Participant(None, tick=NoTick(), transport=transport, today=lambda: today() + timedelta(days))
+        device = Participant(None, tick=Untimed(), transport=transport, today=lambda: today() + timedelta(days))
         with self._lock:
             place = len(self.devices)
             self.devices.append(device)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sottovoce.client.participant import Participant
-from sottovoce.client.tick import NoTick
+from sottovoce.client.tick import Untimed
 from sottovoce.client.transport import HttpTransport, fetch_manifest
 from sottovoce.core.errors import CollectorError
 
@@ -142,7 +142,7 @@ def _answered(share: tuple[str, Sequence[dict[str, object]], int]) -> Counter[st
                 one = next(waiting, None)
             if one is None:
                 break
-            device = Participant(None, tick=NoTick(), transport=transport)
+            device = Participant(None, tick=Untimed(), transport=transport)
             delivery = device.answer(manifest, one, url=url)
             while delivery.state == "queued":
                 time.sleep(max(0.05, delivery.retry_after))

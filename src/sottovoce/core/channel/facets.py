@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.compose.maps import NumberedMap
     from sottovoce.core.channel.numeric.rounding import Rounding
     from sottovoce.core.channel.vector.place import Slots
-    from sottovoce.core.work import Effort
+    from sottovoce.core.spec_cost import Effort
 
 F = TypeVar("F", bound="Facet")
 

@@ -24,9 +24,9 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, decimal_text
 from sottovoce.core.question import question_from_spec
 from sottovoce.core.round import Arm, Round
+from sottovoce.core.spec_cost import Budget
 from sottovoce.core.specs import Spec, canonical, integer, parse, take
 from sottovoce.core.specs import text as text_of
-from sottovoce.core.work import Budget
 
 VERSION = 1
 UNITS = ("person", "device", "event")

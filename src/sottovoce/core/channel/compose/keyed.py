@@ -24,7 +24,7 @@ from sottovoce.core.channel.shapes import Grouped
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integers, part
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort, steps, summed
+from sottovoce.core.spec_cost import Effort, effort, steps, summed
 
 
 @declared

@@ -32,8 +32,8 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import INTEGER, Declared, Form, declared, from_kinds, integer, part
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, count_text, reject
+from sottovoce.core.spec_cost import Effort, effort, summed
 from sottovoce.core.specs import Spec
-from sottovoce.core.work import Effort, effort, summed
 
 
 class Map(Protocol):

@@ -39,7 +39,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, part
 from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
 from sottovoce.core.params import count_text
-from sottovoce.core.work import Effort, effort, short_steps, steps, summed
+from sottovoce.core.spec_cost import Effort, effort, short_steps, steps, summed
 
 MAX_ROWS = 65  # of a table that an audit enumerates whole
 MAX_CODE_BITS = 1 << 16  # of a report that is the code of another channel

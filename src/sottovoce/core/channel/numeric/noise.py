@@ -15,7 +15,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integer, integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.work import Effort, summed
+from sottovoce.core.spec_cost import Effort, summed
 
 MAX_OUTPUTS = 1 << 24
 _HALF = UNIT // 2

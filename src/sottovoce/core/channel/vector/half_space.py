@@ -17,7 +17,7 @@ from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.declared import declared, in_units, of_form
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, steps, summed
+from sottovoce.core.spec_cost import Effort, steps, summed
 
 TRIES = 8  # draws of fair signs in the span, for dimensions with ties: half of all draws are tied for two numbers
 SMALL = (1, 2, 3, 4)  # dimensions of the small instances

@@ -16,7 +16,7 @@ from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, Summa
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integer, part
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort
+from sottovoce.core.spec_cost import Effort, effort
 
 GOLDEN = 0x9E3779B97F4A7C15
 MIXERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of SplitMix64

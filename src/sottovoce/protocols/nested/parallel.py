@@ -12,7 +12,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question, Several
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, Tallies, partial, reports_of
-from sottovoce.core.work import ROUNDS_EFFORT
+from sottovoce.core.spec_cost import ROUNDS_EFFORT
 from sottovoce.protocols.nested.walk import Rounds, stage_after
 
 MOST_WEIGHT = 1 << 20  # of an arm
@@ -63,7 +63,7 @@ class _Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide(Protocol):
+class Parallel(Protocol):
     """Several protocols at once; each participant takes part in one of them, with the whole budget.
 
     A round has the arms of the current rounds of all branches. It ends when the first of them has its quota; the others
