@@ -62,7 +62,7 @@ m = sv.mechanism("grr", sv.Categories(["lark", "owl", "neither"]), epsilon=1)
 client = sv.Client(m)
 print(client.tick, len(client.report("owl")))
 patient = sv.Client(m, tick=sv.Tick(0.05))  # a slower device, or a longer answer
-simulated = sv.Client(m, tick=sv.NoTick())  # at once: for simulations only
+simulated = sv.Client(m, tick=sv.Untimed())  # at once: for simulations only
 ```
 
 ```text

@@ -55,7 +55,7 @@ categories = ["a", "b", "c"]
 def target(folder: Path) -> Iterator[Application]:
     """A collector with a study of plain reports, and one of sealed ones."""
     domain = sv.Categories(["a", "b", "c"])
-    protocol = sv.SideBySide((sv.Branch("answer", sv.AskEveryone(sv.mechanism("grr", domain, epsilon=1), "answer")),))
+    protocol = sv.Parallel((sv.Branch("answer", sv.AskEveryone(sv.mechanism("grr", domain, epsilon=1), "answer")),))
     facts = StudyFacts("fuzz", "A fuzzer", "fuzz@example.org", "To find mistakes.", "event", Decimal(1), Decimal(1))
     private, public = new_key()
     (folder / "key").write_text(private, encoding="utf-8")

@@ -1,7 +1,7 @@
 # Written by `python -m scripts.write_stub` from the names in __init__.py.
 from sottovoce.client import Client as Client
-from sottovoce.client import NoTick as NoTick
 from sottovoce.client import Tick as Tick
+from sottovoce.client import Untimed as Untimed
 from sottovoce.client.participant import Participant as Participant
 from sottovoce.core.asked import Asked as Asked
 from sottovoce.core.coins import SeededCoins as SeededCoins
@@ -84,18 +84,18 @@ from sottovoce.privacy.blackbox import command_source as command_source
 from sottovoce.privacy.blackbox import samples_needed as samples_needed
 from sottovoce.privacy.certificate import Certificate as Certificate
 from sottovoce.protocols.ask import AskEveryone as AskEveryone
-from sottovoce.protocols.ask import AskOneOfSeveral as AskOneOfSeveral
+from sottovoce.protocols.ask import AskOneOf as AskOneOf
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma as GaussianMeanKnownSigma
 from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma as GaussianMeanUnknownSigma
 from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds as AdaptiveMeanRounds
 from sottovoce.protocols.mean.personal import PersonalBudgetMean as PersonalBudgetMean
-from sottovoce.protocols.nested.in_turn import InTurn as InTurn
-from sottovoce.protocols.nested.side_by_side import Branch as Branch
-from sottovoce.protocols.nested.side_by_side import SideBySide as SideBySide
+from sottovoce.protocols.nested.parallel import Branch as Branch
+from sottovoce.protocols.nested.parallel import Parallel as Parallel
+from sottovoce.protocols.nested.sequential import Sequential as Sequential
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound as ClampedMeanRound
+from sottovoce.protocols.ranges.densest import DensestInterval as DensestInterval
 from sottovoce.protocols.ranges.mean import RangeSearchMean as RangeSearchMean
 from sottovoce.protocols.ranges.search import RangeSearchRounds as RangeSearchRounds
-from sottovoce.protocols.ranges.stretch import FullestStretch as FullestStretch
 from sottovoce.protocols.shares.attributes import SampledAttributes as SampledAttributes
 from sottovoce.protocols.shares.personal import PersonalBudgetShares as PersonalBudgetShares
 from sottovoce.protocols.simulate import simulate as simulate
@@ -119,7 +119,7 @@ __all__ = [
     "AdaptiveMeanRounds",
     "Arm",
     "AskEveryone",
-    "AskOneOfSeveral",
+    "AskOneOf",
     "Asked",
     "Attributes",
     "Ball",
@@ -137,6 +137,7 @@ __all__ = [
     "Client",
     "CollectorError",
     "Decoder",
+    "DensestInterval",
     "Density",
     "DeviceFileError",
     "Digit",
@@ -148,11 +149,9 @@ __all__ = [
     "Evidence",
     "Fields",
     "Frequency",
-    "FullestStretch",
     "GaussianMeanKnownSigma",
     "GaussianMeanUnknownSigma",
     "GroupMean",
-    "InTurn",
     "Integers",
     "Interval",
     "Level",
@@ -162,9 +161,9 @@ __all__ = [
     "MissingExtraError",
     "NoCovarianceError",
     "NoIntervalError",
-    "NoTick",
     "Option",
     "Pair",
+    "Parallel",
     "ParameterError",
     "Participant",
     "PersonalBudgetMean",
@@ -190,7 +189,7 @@ __all__ = [
     "SampledAttributes",
     "SeededCoins",
     "Select",
-    "SideBySide",
+    "Sequential",
     "SottovoceError",
     "Sparse",
     "SpecError",
@@ -201,6 +200,7 @@ __all__ = [
     "Text",
     "Tick",
     "TooLargeError",
+    "Untimed",
     "Variance",
     "VarianceRounds",
     "VectorMean",

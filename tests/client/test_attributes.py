@@ -10,8 +10,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.client import NoTick
-from sottovoce.client.given import values_of
+from sottovoce.client import Untimed
+from sottovoce.client.answers import values_of
 from sottovoce.client.participant import Participant
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exchange.manifest import Manifest
@@ -37,7 +37,7 @@ def test_one_answer_feeds_every_question_about_the_attribute() -> None:
     manifest = Manifest.from_spec(asked_apart().content)
     assert manifest == asked_apart() and manifest.asked(1).attribute == "hours"
     assert values_of(manifest, {"hours": 9.5}) == [9.5, 9.5]
-    assert Participant(None, tick=NoTick()).answer(manifest, {"hours": 9.5}).state == "queued"
+    assert Participant(None, tick=Untimed()).answer(manifest, {"hours": 9.5}).state == "queued"
     with pytest.raises(ParameterError, match="The question 'hours' needs an answer"):
         values_of(manifest, {"long": 9.5})
 

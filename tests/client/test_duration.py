@@ -365,10 +365,10 @@ def test_a_client_has_a_tick_unless_a_simulation_turns_it_off_by_name() -> None:
     began = time.perf_counter()
     client.report(1)
     assert time.perf_counter() - began >= SHORTEST
-    assert sv.Client(mechanism, tick=sv.NoTick()).report(1, coins=SeededCoins(1)) == client.report(
+    assert sv.Client(mechanism, tick=sv.Untimed()).report(1, coins=SeededCoins(1)) == client.report(
         1, coins=SeededCoins(1)
     )
-    assert sv.Client.from_spec(mechanism.spec(), tick=sv.NoTick()).tick == sv.NoTick()
+    assert sv.Client.from_spec(mechanism.spec(), tick=sv.Untimed()).tick == sv.Untimed()
 
 
 def test_the_tick_grows_with_public_quantities_only() -> None:
@@ -387,7 +387,7 @@ def test_a_tick_is_a_number_of_seconds(seconds: Any) -> None:
 
 @pytest.mark.parametrize("tick", [0.01, "none", False])
 def test_a_client_takes_a_tick_or_none(tick: Any) -> None:
-    with pytest.raises(sv.ParameterError, match="'tick' parameter of a client must be a Tick, or NoTick"):
+    with pytest.raises(sv.ParameterError, match="'tick' parameter of a client must be a Tick, or Untimed"):
         sv.Client(sv.mechanism("grr", sv.Integers(0, 3), epsilon=1), tick=tick)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
-from sottovoce.client import NoTick
+from sottovoce.client import Untimed
 from sottovoce.client.device_file import _TABLES, DeviceFile
 from sottovoce.client.memo import Memo
 from sottovoce.client.participant import FIRST_WAIT, Participant
@@ -38,7 +38,7 @@ FULL = Reply(429, b"{}", 7.0)
 
 def device(path: Path | None = None, transport: Scripted | None = None, **options: Any) -> Participant:
     options.setdefault("today", lambda: DAY)
-    return Participant(path, tick=NoTick(), transport=transport or Scripted(), **options)
+    return Participant(path, tick=Untimed(), transport=transport or Scripted(), **options)
 
 
 def failed(code: str) -> Reply:
@@ -313,7 +313,7 @@ def test_a_further_epoch_needs_the_memos_of_the_epochs_before(path: Path) -> Non
 
 def test_memos_of_a_client_are_in_the_account_as_well(path: Path) -> None:
     mechanism = memoised().stage.arms[0].mechanism
-    sv.Client(mechanism, memo=path, tick=NoTick()).report(1)
+    sv.Client(mechanism, memo=path, tick=Untimed()).report(1)
     assert device(path).account().total == loss(mechanism.ratio_forever)  # type: ignore[arg-type]
     device(path).answer(memoised(), {"toy": 1})
     assert device(path).account().total == loss(mechanism.ratio_forever)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
-from sottovoce.client import NoTick
+from sottovoce.client import Untimed
 from sottovoce.client.memo import Memo
 from sottovoce.client.participant import Participant
 from sottovoce.core.arithmetic.rational import loss
@@ -21,7 +21,7 @@ from tests.client.toys import unary
 
 
 def device(path: Path, lifetime_limit: object = None) -> Participant:
-    return Participant(path, tick=NoTick(), transport=Scripted(), lifetime_limit=lifetime_limit)
+    return Participant(path, tick=Untimed(), transport=Scripted(), lifetime_limit=lifetime_limit)
 
 
 def test_mechanisms_with_the_same_channel_share_no_coins_and_no_charge(tmp_path: Path) -> None:

@@ -234,7 +234,7 @@ def test_cohort_and_memo_survive_a_restart_and_distinct_values_are_counted(name:
     path = tmp_path / "memo"
     kept, cohorts = [], set()
     for value in ("owl", "owl", "lark", "owl"):
-        device = sv.Client.from_spec(spec, memo=path, lifetime_limit=6, tick=sv.NoTick())  # as after a restart
+        device = sv.Client.from_spec(spec, memo=path, lifetime_limit=6, tick=sv.Untimed())  # as after a restart
         message = device.report(value)
         kept.append(Memo(path).keep(device.mechanism, value))
         if name == "rappor":
@@ -251,7 +251,8 @@ def test_cohort_and_memo_survive_a_restart_and_distinct_values_are_counted(name:
 def test_a_device_answers_any_text_through_rappor(tmp_path: Path) -> None:
     m = sv.mechanism("rappor", sv.Text(), epsilon=2)
     messages = [
-        sv.Client(m, memo=tmp_path / str(device), tick=sv.NoTick()).report(f"word {device % 3}") for device in range(30)
+        sv.Client(m, memo=tmp_path / str(device), tick=sv.Untimed()).report(f"word {device % 3}")
+        for device in range(30)
     ]
     found = m.estimate(m.tally(messages), candidates=["word 0", "word 1"])
     assert found.n == 30 and list(found.labels) == ["word 0", "word 1"]

@@ -33,15 +33,13 @@ CASES: dict[str, tuple[Protocol, Any]] = {
     "AdaptiveMean, one round": (sv.AdaptiveMeanRounds(RANGE, "0.5", N, inputs=9), NEAR),
     "Ask": (sv.AskEveryone(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1)), WHOLE),
     "AskEach": (
-        sv.AskOneOfSeveral(
-            tuple(sv.Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue"))
-        ),
+        sv.AskOneOf(tuple(sv.Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue"))),
         WHOLE,
     ),
     "PersonalMean": (sv.PersonalBudgetMean(RANGE, [1, 2], method="hybrid"), NEAR),
     "PersonalShares": (sv.PersonalBudgetShares(sv.Integers(0, 7), [1, 2]), WHOLE),
     "SampledAttributes": (sv.SampledAttributes(RECORD, 2, 2), RECORDS),
-    "Refine": (sv.FullestStretch(sv.Integers(0, 7), 1, first=2_000), WHOLE),
+    "Refine": (sv.DensestInterval(sv.Integers(0, 7), 1, first=2_000), WHOLE),
     "Variance, split-n": (sv.VarianceRounds(RANGE, 2, method="split-n", mechanism="hybrid"), NEAR),
     "Variance": (sv.VarianceRounds(RANGE, 2, method="sequential", mechanism="hybrid", first=1_500), NEAR),
     "Variance, split-eps": (sv.VarianceRounds(RANGE, 2, method="split-eps", mechanism="n-output"), NEAR),
@@ -56,10 +54,10 @@ CASES: dict[str, tuple[Protocol, Any]] = {
 }
 # Protocols of others, and their parts: the digests of what devices send are those of the cases above.
 NESTED: dict[str, tuple[Protocol, Any]] = {
-    "SideBySide": (
-        sv.SideBySide(
+    "Parallel": (
+        sv.Parallel(
             (
-                sv.Branch("stretch", sv.FullestStretch(sv.Integers(0, 7), 1, first=900)),
+                sv.Branch("interval", sv.DensestInterval(sv.Integers(0, 7), 1, first=900)),
                 sv.Branch("variance", sv.VarianceRounds(sv.Integers(0, 7), 2, method="sequential", first=700), 2),
                 sv.Branch("answer", sv.AskEveryone(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1))),
             )
@@ -77,7 +75,7 @@ EACH = [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for
 def test_every_protocol_is_here_and_can_be_written_down() -> None:
     assert set(PROTOCOLS) == {type(protocol).__name__ for protocol, _ in EVERY.values()}
     shown = {name for name in dir(sv) if inspect.isclass(kind := getattr(sv, name)) and issubclass(kind, Protocol)}
-    assert shown - {"Protocol", "InTurn"} == set(PROTOCOLS)
+    assert shown - {"Protocol", "Sequential"} == set(PROTOCOLS)
     assert all(load(target).__name__ == name for name, target in PROTOCOLS.items())
 
 

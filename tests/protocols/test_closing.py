@@ -170,15 +170,15 @@ def test_a_variance_of_few_squares_is_covered_and_doubted(seed: int) -> None:
 
 
 def test_a_simulation_with_too_few_participants_can_be_closed(seed: int) -> None:
-    search = sv.FullestStretch(sv.Integers(0, 15), 2, first=1_000)
+    search = sv.DensestInterval(sv.Integers(0, 15), 2, first=1_000)
     with pytest.raises(sv.ParameterError, match="Round 1 waits for 1000"):
         sv.simulate(search, [3] * 600, seed=seed)
     found = sv.simulate(search, [3] * 600, seed=seed, closing=True)
-    assert list(found) == ["stretch"] and found["stretch"].n == 600 and found["stretch"].missing
+    assert list(found) == ["interval"] and found["interval"].n == 600 and found["interval"].missing
     found = sv.simulate(search, [3] * 1_000, seed=seed, closing=True)
-    assert list(found) == ["stretch"] and "second part" in found["stretch"].missing
+    assert list(found) == ["interval"] and "second part" in found["interval"].missing
     found = sv.simulate(search, [3] * 1_500, seed=seed, closing=True)
-    assert list(found) == ["stretch", "value"] and found["value"].missing is None
+    assert list(found) == ["interval", "value"] and found["value"].missing is None
     with pytest.raises(sv.ParameterError, match="no report"):
         sv.simulate(search, [], seed=seed, closing=True)
 
@@ -201,7 +201,7 @@ def test_an_unfinished_round_is_only_for_closing(seed: int) -> None:
     few = play_round(state.round, answers[:10], seed=seed)
     with pytest.raises(sv.ParameterError, match="ends after 2000 reports"):
         state.after(few)
-    assert state.counted(few).closed()["stretch"].n == 10
+    assert state.counted(few).closed()["interval"].n == 10
     with pytest.raises(sv.ParameterError, match="one tally of each arm"):
         state.counted((*few, *few))
     with pytest.raises(sv.ReportError, match="is not over"):
@@ -283,7 +283,7 @@ def test_what_a_protocol_designs_is_a_part_of_the_budget_of_its_specification() 
     few = sv.PersonalBudgetMean(sv.Interval(0, 1), [f"1.{i}" for i in range(10)])
     assert protocol_from_spec(protocol_spec(few)) == few
     many = sv.PersonalBudgetMean(sv.Interval(0, 1), [f"1.{i:03}" for i in range(200)])
-    nested = sv.SideBySide(
+    nested = sv.Parallel(
         tuple(sv.Branch(f"{i}", sv.AdaptiveMeanRounds(sv.Interval(0, 1), 1, 10**5)) for i in range(60))
     )
     for large in (many, nested):

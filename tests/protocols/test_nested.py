@@ -25,9 +25,9 @@ def ask(epsilon: Any, quota: int | None = None, name: str = "answer") -> sv.AskE
     return sv.AskEveryone(sv.mechanism("grr", DIGITS, epsilon=epsilon), name, quota)
 
 
-BOTH = sv.SideBySide(
+BOTH = sv.Parallel(
     (
-        sv.Branch("a", sv.FullestStretch(DIGITS, 1, first=900)),
+        sv.Branch("a", sv.DensestInterval(DIGITS, 1, first=900)),
         sv.Branch("b", sv.VarianceRounds(DIGITS, 2, method="sequential", mechanism="bernoulli", first=700), 2),
         sv.Branch("c", ask("0.5")),
     )
@@ -36,20 +36,20 @@ BOTH = sv.SideBySide(
 
 def test_the_budget_is_the_largest_of_any_branch() -> None:
     assert BOTH.epsilon == 2
-    assert sv.SideBySide((sv.Branch("c", ask("0.5")), sv.Branch("d", ask("0.25")))).epsilon == Decimal("0.5")
-    asked = sv.AskOneOfSeveral((sv.Arm("x", ask(1).mechanism), sv.Arm("y", ask(3).mechanism)))
+    assert sv.Parallel((sv.Branch("c", ask("0.5")), sv.Branch("d", ask("0.25")))).epsilon == Decimal("0.5")
+    asked = sv.AskOneOf((sv.Arm("x", ask(1).mechanism), sv.Arm("y", ask(3).mechanism)))
     assert asked.epsilon == 3 and all(arm.mechanism.epsilon <= 3 for arm in asked.start().arms)
 
 
 def test_the_question_is_the_one_of_all_branches_or_several() -> None:
-    same = sv.SideBySide((sv.Branch("c", ask("0.5")), sv.Branch("d", ask("0.25"))))
+    same = sv.Parallel((sv.Branch("c", ask("0.5")), sv.Branch("d", ask("0.25"))))
     assert same.question == sv.Frequency(DIGITS)
     assert isinstance(BOTH.question, Several) and BOTH.question.domain == DIGITS
     assert [question.kind for question in BOTH.question.questions] == ["frequency", "variance"]
     person = sv.Record({"smokes": sv.Categories(["no", "yes"]), "type": sv.Categories(["lark", "owl"])})
     names = ("smokes", "type")
     arms = tuple(sv.Arm(name, sv.mechanism("grr", sv.Select(person, [name]), epsilon=1)) for name in names)
-    assert sv.AskOneOfSeveral(arms).question.domain == person
+    assert sv.AskOneOf(arms).question.domain == person
     with pytest.raises(sv.ParameterError, match="not views of one answer"):
         _ = Several((sv.Frequency(DIGITS), sv.Mean(sv.Interval(0, 1)))).domain
 
@@ -57,18 +57,18 @@ def test_the_question_is_the_one_of_all_branches_or_several() -> None:
 def test_each_branch_hears_its_own_tallies(seed: int) -> None:
     """What is said of a branch is what its protocol says of the tallies of its own arms, added up over rounds."""
     states = [State.first(BOTH), *rounds(BOTH, ANSWERS, seed=seed)]
-    own: dict[str, list[Any]] = {"a: stretch": [], "a: value": [], "b: number": [], "b: square": [], "c: answer": []}
+    own: dict[str, list[Any]] = {"a: interval": [], "a: value": [], "b: number": [], "b: square": [], "c: answer": []}
     for before, after in pairwise(states):
         assert before.round.epsilon <= 2
         for arm, tally in zip(before.round.arms, after.history[-1], strict=True):
             own[arm.name].append(tally)
     merged = {name: sum(parts[1:], parts[0]) for name, parts in own.items()}
     assert sum(tally.n for tally in merged.values()) == len(ANSWERS)
-    assert merged["a: stretch"].n >= 900 and merged["b: number"].n >= 700
+    assert merged["a: interval"].n >= 900 and merged["b: number"].n >= 700
     found = states[-1].estimates
-    assert list(found) == ["a: stretch", "a: value", "b: mean", "b: variance", "b: sd", "c: answer"]
-    stretch, spread, answer = (branch.protocol for branch in BOTH.branches)
-    alone = stretch.advance(((merged["a: stretch"],), (merged["a: value"],)))
+    assert list(found) == ["a: interval", "a: value", "b: mean", "b: variance", "b: sd", "c: answer"]
+    interval, spread, answer = (branch.protocol for branch in BOTH.branches)
+    alone = interval.advance(((merged["a: interval"],), (merged["a: value"],)))
     assert np.array_equal(found["a: value"].values, alone["value"].values)
     alone = spread.advance(((merged["b: number"],), (merged["b: square"],)))
     assert found["b: variance"].value == alone["variance"].value
@@ -92,10 +92,10 @@ def test_side_by_side_finds_the_truth_and_can_stop_anywhere(seed: int) -> None:
 def test_branches_that_cannot_stand_side_by_side_are_refused() -> None:
     personal = sv.PersonalBudgetMean(sv.Interval(0, 1), [1, 2])
     with pytest.raises(sv.ParameterError, match="choose their arm"):
-        sv.SideBySide((sv.Branch("a", personal), sv.Branch("b", ask(1)))).start()
+        sv.Parallel((sv.Branch("a", personal), sv.Branch("b", ask(1)))).start()
     for wrong in ((), (sv.Branch("a", ask(1)), sv.Branch("a", ask(2)))):
         with pytest.raises(sv.ParameterError, match="names must differ"):
-            sv.SideBySide(wrong)
+            sv.Parallel(wrong)
     with pytest.raises(sv.ParameterError, match="not those of the protocols"):
         BOTH.advance(((),))
 
@@ -113,7 +113,7 @@ def test_closing_side_by_side_says_what_is_missing(seed: int) -> None:
 
 # --- one after another -------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class AskAgain(sv.InTurn):
+class AskAgain(sv.Sequential):
     """Asks some, then others, with another budget."""
 
     epsilon: Any
@@ -136,7 +136,7 @@ def test_the_second_protocol_follows_the_first(seed: int) -> None:
     found = sv.simulate(AskAgain(2), ANSWERS, seed=seed)
     assert list(found) == ["early", "late"] and found["early"].n == 500 and found["late"].n == 5_500
     assert found["early"].missing is None
-    inside = sv.SideBySide((sv.Branch("x", AskAgain(2)), sv.Branch("y", ask(1))))
+    inside = sv.Parallel((sv.Branch("x", AskAgain(2)), sv.Branch("y", ask(1))))
     assert inside.epsilon == 2 and list(sv.simulate(inside, ANSWERS, seed=seed)) == ["x: early", "x: late", "y: answer"]
 
 

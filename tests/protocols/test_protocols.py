@@ -19,11 +19,11 @@ from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.specs import canonical
 from sottovoce.protocols import simulate as room
-from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral
+from sottovoce.protocols.ask import AskEveryone, AskOneOf
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State, replay
-from sottovoce.protocols.ranges.stretch import FullestStretch
+from sottovoce.protocols.ranges.densest import DensestInterval
 from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.testing.statistics import ALPHA, check_rate
 
@@ -63,7 +63,7 @@ def test_one_question_to_everyone(seed: int) -> None:
 
 def test_two_arms_answer_for_their_own_part(seed: int) -> None:
     answers = np.repeat(np.arange(16), np.arange(16) * 250 + 100)
-    found = sv.simulate(AskOneOfSeveral(arms(1, 3)), answers, seed=seed)
+    found = sv.simulate(AskOneOf(arms(1, 3)), answers, seed=seed)
     assert list(found) == ["grr", "oue"]
     assert found["grr"].n + found["oue"].n == len(answers)
     truth = shares(answers, 16)
@@ -73,13 +73,13 @@ def test_two_arms_answer_for_their_own_part(seed: int) -> None:
         assert np.abs(estimate.values - truth).max() < 0.05
 
 
-def test_two_rounds_find_the_fullest_stretch_and_look_into_it(seed: int) -> None:
+def test_two_rounds_find_the_densest_interval_and_look_into_it(seed: int) -> None:
     domain = sv.Integers(10, 41)
     answers = np.concatenate([np.full(14_000, 27), np.full(4000, 29), np.arange(10, 42).repeat(300)])
-    found = sv.simulate(FullestStretch(domain, 2.0, first=8000, stretches=4), answers, seed=seed)
-    assert found["stretch"].n == 8000
+    found = sv.simulate(DensestInterval(domain, 2.0, first=8000, intervals=4), answers, seed=seed)
+    assert found["interval"].n == 8000
     assert found["value"].n == len(answers) - 8000
-    assert int(np.argmax(found["stretch"].values)) == 2  # 26 ... 33
+    assert int(np.argmax(found["interval"].values)) == 2  # 26 ... 33
     fine = found["value"]
     assert fine.mechanism.domain.size == 10  # below, eight integers, above
     truth = np.histogram(answers, [10, *range(26, 35), 42])[0] / len(answers)
@@ -88,18 +88,18 @@ def test_two_rounds_find_the_fullest_stretch_and_look_into_it(seed: int) -> None
     assert int(np.argmax(fine.values)) == 2  # the integer 27
 
 
-@pytest.mark.parametrize("stretches", [2, 3, 5, 8])
+@pytest.mark.parametrize("intervals", [2, 3, 5, 8])
 @pytest.mark.parametrize("low", [-7, 0])
-def test_every_stretch_can_be_looked_into(low: int, stretches: int) -> None:
+def test_every_interval_can_be_looked_into(low: int, intervals: int) -> None:
     """Its integers one by one, and what is below and above, if anything is."""
     domain = sv.Integers(low, low + 16)
-    protocol = FullestStretch(domain, 1.0, first=10, stretches=stretches)
+    protocol = DensestInterval(domain, 1.0, first=10, intervals=intervals)
     coarse = protocol.start().arms[0].mechanism.domain
     codes = {value: coarse.encode(value) for value in range(low, low + 17)}
-    assert set(codes.values()) == set(range(stretches))
-    for stretch in range(stretches):
-        fine = protocol.fine(stretch).domain
-        inside = [value for value, code in codes.items() if code == stretch]
+    assert set(codes.values()) == set(range(intervals))
+    for interval in range(intervals):
+        fine = protocol.fine(interval).domain
+        inside = [value for value, code in codes.items() if code == interval]
         alone = [fine.encode(value) for value in inside]
         assert len(set(alone)) == len(inside)
         outside = {fine.encode(value) for value in codes if value not in inside}
@@ -265,9 +265,9 @@ def through(protocol: sv.Protocol, answers: list[Any], *, stop: bool) -> Any:
 
 PROTOCOLS = {
     "ask": AskEveryone(sv.mechanism("hadamard", HOURS, epsilon=1.0)),
-    "each": AskOneOfSeveral(arms(1, 2, 3)),
-    "refine": FullestStretch(HOURS, 1.0, first=700),
-    "refine with hashing": FullestStretch(HOURS, 1.0, first=700, method="olh"),
+    "each": AskOneOf(arms(1, 2, 3)),
+    "refine": DensestInterval(HOURS, 1.0, first=700),
+    "refine with hashing": DensestInterval(HOURS, 1.0, first=700, method="olh"),
 }
 
 
@@ -285,14 +285,14 @@ def test_stopping_and_going_on_changes_nothing(name: str) -> None:
 
 
 def test_a_simulation_goes_on_after_saved_rounds(seed: int) -> None:
-    protocol = FullestStretch(HOURS, 2.0, first=3000)
+    protocol = DensestInterval(HOURS, 2.0, first=3000)
     answers = np.repeat([6, 2], [6000, 2000])
     straight = sv.simulate(protocol, answers, seed=seed)
     first = next(rounds(protocol, answers, seed=seed))
     state = resume(checkpoint(first))
     assert state.protocol == protocol and state.history == first.history
     found = sv.simulate(state.protocol, answers, seed=seed, state=state)
-    assert found["stretch"].n == 3000 and found["value"].n == 5000
+    assert found["interval"].n == 3000 and found["value"].n == 5000
     for name, estimate in straight.items():
         assert np.array_equal(found[name].values, estimate.values) and found[name].n == estimate.n
     assert state.stage == protocol.advance(state.history) == replay(protocol, state.history).stage
@@ -353,7 +353,7 @@ def test_saved_states_are_read_back_and_damage_is_noticed() -> None:
 
 # --- what is refused --------------------------------------------------------------------------------
 def test_wrong_tallies_are_refused_and_both_sides_are_shown() -> None:
-    protocol = AskOneOfSeveral(arms(1, 1))
+    protocol = AskOneOf(arms(1, 1))
     right = play_round(protocol.start(), np.arange(16), seed=0)
     other = sv.Tally.empty(sv.mechanism("grr", HOURS, epsilon=1.0))
     wrong = [right[::-1], right[:1], (*right, right[0]), (), (other, right[1]), (None, right[1]), (1, 2)]
@@ -369,7 +369,7 @@ def test_wrong_tallies_are_refused_and_both_sides_are_shown() -> None:
 
 
 def test_a_first_round_of_another_protocol_is_refused() -> None:
-    mine, other = FullestStretch(HOURS, 1.0, first=10), FullestStretch(HOURS, 2.0, first=10)
+    mine, other = DensestInterval(HOURS, 1.0, first=10), DensestInterval(HOURS, 2.0, first=10)
     history = (play_round(other.start(), list(range(16)), seed=0),)
     with pytest.raises(sv.ParameterError):
         replay(mine, history)
@@ -387,7 +387,7 @@ def test_more_rounds_than_the_protocol_has_are_refused() -> None:
 
 
 def test_a_round_does_not_end_before_its_quota() -> None:
-    protocol = FullestStretch(HOURS, 1.0, first=100)
+    protocol = DensestInterval(HOURS, 1.0, first=100)
     for n in (1, 99):
         early = play_round(protocol.start(), [3] * n, seed=0)
         with pytest.raises(sv.ParameterError, match=f"after 100 reports. Got tallies of {n}"):
@@ -397,7 +397,7 @@ def test_a_round_does_not_end_before_its_quota() -> None:
 
 @pytest.mark.parametrize("people", [0, 1, 99, 100])
 def test_a_quota_larger_than_the_crowd_is_refused(people: int) -> None:
-    protocol = FullestStretch(HOURS, 1.0, first=100)
+    protocol = DensestInterval(HOURS, 1.0, first=100)
     with pytest.raises(sv.ParameterError) as caught:
         sv.simulate(protocol, [3] * people, seed=0)
     said = str(caught.value)
@@ -420,12 +420,12 @@ def test_answers_outside_the_domain_are_refused() -> None:
         lambda: arms(0),
         lambda: arms(1 << 21),
         lambda: sv.Arm("a", arms(1)[0].mechanism, True),
-        lambda: AskOneOfSeveral(()),
-        lambda: AskOneOfSeveral((*arms(1), *arms(1))),
-        lambda: FullestStretch(HOURS, 1.0, first=10, stretches=1),
-        lambda: FullestStretch(HOURS, 1.0, first=10, stretches=9),
-        lambda: FullestStretch(HOURS, 1.0, first=0).start(),
-        lambda: FullestStretch(HOURS, -1.0, first=10).start(),
+        lambda: AskOneOf(()),
+        lambda: AskOneOf((*arms(1), *arms(1))),
+        lambda: DensestInterval(HOURS, 1.0, first=10, intervals=1),
+        lambda: DensestInterval(HOURS, 1.0, first=10, intervals=9),
+        lambda: DensestInterval(HOURS, 1.0, first=0).start(),
+        lambda: DensestInterval(HOURS, -1.0, first=10).start(),
     ],
 )
 def test_wrong_rounds_are_refused(make: Any) -> None:
@@ -457,7 +457,7 @@ def test_protocols_are_pure_and_frozen(name: str) -> None:
 
 def test_a_list_of_arms_becomes_a_tuple() -> None:
     listed = list(arms(1, 2))
-    stage, protocol = sv.Round(listed), AskOneOfSeveral(listed)  # type: ignore[arg-type]
+    stage, protocol = sv.Round(listed), AskOneOf(listed)  # type: ignore[arg-type]
     listed.clear()
     assert len(stage.arms) == len(protocol.arms) == 2
     assert hash(stage) == hash(protocol.start())
@@ -488,13 +488,13 @@ def test_a_table_is_a_crowd_of_records(seed: int) -> None:
         {"type": np.array(TYPES.values)[kinds], "hours": hours, "age": rng.integers(18, 100, n)},
         index=rng.permutation(n) + 5,
     )
-    found = sv.simulate(AskOneOfSeveral(tuple(build)), frame, seed=seed)
+    found = sv.simulate(AskOneOf(tuple(build)), frame, seed=seed)
     assert found["type"].n + found["both"].n == n
     for key, truth in (("type", shares(kinds, 3)), ("both", shares(kinds * 4 + hours, 12))):
         low, high = found[key].ci(1 - ALPHA, target="population", simultaneous=True)
         assert ((low <= truth) & (truth <= high)).all(), f"alarm with probability {ALPHA}"
     records = frame.to_dict("records")
-    again = sv.simulate(AskOneOfSeveral(tuple(build)), records, seed=seed)
+    again = sv.simulate(AskOneOf(tuple(build)), records, seed=seed)
     assert np.array_equal(again["both"].values, found["both"].values)
     with pytest.raises(sv.DomainError):
-        sv.simulate(AskOneOfSeveral(tuple(build)), frame.drop(columns="age"), seed=seed)
+        sv.simulate(AskOneOf(tuple(build)), frame.drop(columns="age"), seed=seed)

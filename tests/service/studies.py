@@ -56,15 +56,15 @@ def grr(k: int = 3) -> sv.Mechanism:
     return sv.mechanism("grr", TYPE if k == 3 else sv.Integers(0, k - 1), epsilon=1)
 
 
-def side(protocol: Protocol, name: str = "type") -> sv.SideBySide:
+def side(protocol: Protocol, name: str = "type") -> sv.Parallel:
     """A protocol as a study asks it."""
-    return sv.SideBySide((sv.Branch(name, protocol),))
+    return sv.Parallel((sv.Branch(name, protocol),))
 
 
-def everyone(*mechanisms: sv.Mechanism) -> sv.SideBySide:
+def everyone(*mechanisms: sv.Mechanism) -> sv.Parallel:
     """One round in which the mechanisms are the arms."""
     arms = tuple(sv.Arm(f"arm {place}", one) for place, one in enumerate(mechanisms))
-    return side(sv.AskOneOfSeveral(arms) if len(arms) > 1 else sv.AskEveryone(mechanisms[0], "type"))
+    return side(sv.AskOneOf(arms) if len(arms) > 1 else sv.AskEveryone(mechanisms[0], "type"))
 
 
 def first_manifest(protocol: Protocol, collection: Collection | None = None, **facts: Any) -> Manifest:

@@ -19,7 +19,7 @@ from tests.protocols.test_checkpoints import EVERY
 from tests.service.studies import add, collecting, drawn, everyone, grr, send, side, told
 
 # Protocols of several rounds; those of one round differ in their arms only.
-SEVERAL = ["AdaptiveMean", "Variance", "Refine", "SideBySide"]
+SEVERAL = ["AdaptiveMean", "Variance", "Refine", "Parallel"]
 MOST = 4_000  # reports of a round: enough for any quota here
 # Where participants choose their budget, the arms have no question of a study to belong to.
 _OTHERS = sorted(name for name in set(EVERY) - set(SEVERAL) if not EVERY[name][0].start().chosen)
@@ -28,7 +28,7 @@ EACH = [*SEVERAL, *(pytest.param(name, marks=pytest.mark.long) for name in _OTHE
 
 def _study(name: str) -> tuple[Any, Any]:
     protocol, values = EVERY[name]
-    return protocol if name == "SideBySide" else side(protocol), values
+    return protocol if name == "Parallel" else side(protocol), values
 
 
 def _estimates(found: Any) -> dict[str, Any]:

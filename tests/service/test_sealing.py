@@ -15,7 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from starlette.testclient import TestClient
 
-from sottovoce.client import NoTick
+from sottovoce.client import Untimed
 from sottovoce.client.participant import Participant
 from sottovoce.client.sealing import SEAL_BYTES, seal, sealed_bytes
 from sottovoce.client.transport import HttpTransport, Interrupted, Reply
@@ -50,7 +50,7 @@ def manifest(**changes: object) -> Manifest:
 def sealed_by_devices(study: Manifest, count: int) -> list[bytes]:
     transport = Scripted(manifest=study)
     for _ in range(count):
-        device = Participant(None, tick=NoTick(), transport=transport)
+        device = Participant(None, tick=Untimed(), transport=transport)
         assert device.answer(study, ANSWERS, url=URL).state == "accepted"
     assert {(url, kind) for url, _, kind in transport.bodies} == {(f"{URL}/sealed", "application/octet-stream")}
     return [body for _, body, _ in transport.bodies]
@@ -72,7 +72,7 @@ def test_the_collector_alone_opens_what_devices_seal(key) -> None:
 def test_a_retry_sends_the_same_seal(tmp_path: Path) -> None:
     study = manifest()
     transport = Scripted(manifest=study, said=[Interrupted("x"), Reply(200, COUNTED)])
-    device = Participant(tmp_path / "device", tick=NoTick(), transport=transport)
+    device = Participant(tmp_path / "device", tick=Untimed(), transport=transport)
     assert device.answer(study, ANSWERS, url=URL).state == "queued"
     assert [one.state for one in device.send()] == ["accepted"]
     assert len({body for _, body, _ in transport.bodies}) == 1 and len(transport.bodies) == 2
@@ -104,7 +104,7 @@ def test_anything_else_is_refused(key) -> None:
 def test_a_key_that_seals_nothing_is_refused(key: str, tmp_path: Path) -> None:
     """Points of small order: the shared secret would be known to everyone."""
     study = sleep(collection=Collection(sealed_for=key, batch=3))
-    device = Participant(tmp_path / "device", tick=NoTick(), transport=Scripted(manifest=study))
+    device = Participant(tmp_path / "device", tick=Untimed(), transport=Scripted(manifest=study))
     with pytest.raises(PrivacyError, match="seals nothing"):
         device.answer(study, ANSWERS, url=URL)
     assert device.reports() == [] and device.account().total == 0
@@ -420,7 +420,7 @@ def test_reports_pass_from_devices_through_the_shuffler_to_the_collector(tmp_pat
 
         def answer(count: int) -> None:
             for _ in range(count):
-                device = Participant(None, tick=NoTick(), transport=to_shuffler)
+                device = Participant(None, tick=Untimed(), transport=to_shuffler)
                 study, address = device.fetch(url)
                 assert device.answer(study, {"type": "owl"}, url=address).state == "accepted"
 

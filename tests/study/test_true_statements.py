@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client.participant import Participant
-from sottovoce.client.tick import NoTick
+from sottovoce.client.tick import Untimed
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.privacy.accounting.study import StudyAccount
 from sottovoce.service.pages.view import fields
@@ -53,7 +53,7 @@ def test_a_publication_counts_a_report_once_that_answers_two_questions():
 @pytest.mark.parametrize(("unit", "answered"), [("person", 1), ("device", 1), ("event", 3)])
 def test_account_and_manifest_promise_as_many_answers_as_a_device_gives(unit, answered):
     manifest = a_manifest(unit=unit, lifetime=7)
-    device, sent = Participant(None, tick=NoTick()), 0
+    device, sent = Participant(None, tick=Untimed()), 0
     with suppress(sv.PrivacyError):
         while device.answer(manifest, {"smoker": "no"}, send=False):
             sent += 1

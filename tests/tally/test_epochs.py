@@ -93,7 +93,7 @@ def test_an_epoch_is_a_small_number(wrong: object) -> None:
 
 
 def test_the_tallies_of_a_round_are_of_one_epoch() -> None:
-    protocol = sv.AskOneOfSeveral((sv.Arm("a", GRR), sv.Arm("b", GRR)))
+    protocol = sv.AskOneOf((sv.Arm("a", GRR), sv.Arm("b", GRR)))
     state = State.first(protocol)
     with pytest.raises(sv.ParameterError, match=r"^The tallies of a round are of one epoch\. Got 0 and 4\.$"):
         check_tallies(state.round, (tally(), tally(4)))

@@ -328,7 +328,7 @@ def test_forged_bytes_with_a_right_digest_are_refused(data: bytes) -> None:
 def test_messages_of_clients_are_counted_like_batches(name: str, size: int, tmp_path: Path) -> None:
     m = build(name, size)
     memo = None if m.claimed_forever is None else tmp_path / "memo"
-    client = sv.Client.from_spec(canonical(m.spec()), memo=memo, lifetime_limit=memo and 1000, tick=sv.NoTick())
+    client = sv.Client.from_spec(canonical(m.spec()), memo=memo, lifetime_limit=memo and 1000, tick=sv.Untimed())
     messages = [client.report(value % m.domain.size, coins=SeededCoins(value)) for value in range(40)]
     assert len({len(message) for message in messages}) == 1
     counted = m.tally(messages)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any
 
-from sottovoce.client.tick import NoTick, Tick, public_tick
+from sottovoce.client.tick import Tick, Untimed, public_tick
 from sottovoce.core.arithmetic.rational import loss, within
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
@@ -41,14 +41,14 @@ class Client:
 
     A message is returned at a `tick`, a public time after the call, since the duration of an answer depends on the
     answer: `Tick(0.01)` is ten milliseconds, and the default is that of `public_tick`. Simulations turn it off with
-    `NoTick()`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
+    `Untimed()`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
     """
 
     mechanism: Mechanism
     limit: float | Decimal | None = None
     accept: tuple[str, ...] = ()
     lifetime_limit: float | Decimal | None = None
-    tick: Tick | NoTick | None = field(default=None, kw_only=True)
+    tick: Tick | Untimed | None = field(default=None, kw_only=True)
     memo: str | PathLike[str] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -64,8 +64,8 @@ class Client:
         if limit is None and (broken := guarantee.broken_by(mechanism.channel, mechanism.claimed)) is not None:
             raise PrivacyError(f"This mechanism has {broken} it claims.")
         self._check_lifetime()
-        if not isinstance(self.tick, (Tick, NoTick, type(None))):
-            raise reject("tick", "a client", "a Tick, or NoTick() for simulations", self.tick)
+        if not isinstance(self.tick, (Tick, Untimed, type(None))):
+            raise reject("tick", "a client", "a Tick, or Untimed() for simulations", self.tick)
         object.__setattr__(self, "tick", self.tick or public_tick(mechanism))
 
     def _check_lifetime(self) -> None:
@@ -108,7 +108,7 @@ class Client:
         limit: float | Decimal | None = None,
         accept: tuple[str, ...] = (),
         lifetime_limit: float | Decimal | None = None,
-        tick: Tick | NoTick | None = None,
+        tick: Tick | Untimed | None = None,
         memo: str | PathLike[str] | None = None,
     ) -> Client:
         """The client of a mechanism's specification; a guarantee that it does not accept is refused unread."""
@@ -123,7 +123,7 @@ class Client:
         return self._after(lambda: self._randomized(value, coins))
 
     def report_text(self, text: str) -> bytes:
-        """The same for an answer that a person typed; reading it is part of the tick."""
+        """The randomized message for an answer that a person typed; reading it is part of the tick."""
         return self._after(lambda: self._randomized(self.mechanism.domain.typed(text), None))
 
     def _randomized(self, value: object, coins: Coins | None) -> bytes:

@@ -17,14 +17,14 @@ from sqlite3 import Connection
 from typing import Any, NamedTuple
 
 from sottovoce.client import ledger, outbox
+from sottovoce.client.answers import chosen_arm, values_of
 from sottovoce.client.client import exact_limit
 from sottovoce.client.device_file import DeviceFile
-from sottovoce.client.given import chosen_arm, values_of
 from sottovoce.client.memo import keep_in
 from sottovoce.client.once import check_once, memos_of, write_facts
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.sealing import seal
-from sottovoce.client.tick import WRITTEN, NoTick, Tick, public_tick
+from sottovoce.client.tick import WRITTEN, Tick, Untimed, public_tick
 from sottovoce.client.transport import (
     QUEUED,
     STUDY_CLOSED,
@@ -98,14 +98,14 @@ class Participant:
     file: str | PathLike[str] | DeviceFile | None
     limit: float | Decimal | None = None
     lifetime_limit: float | Decimal | None = None
-    tick: Tick | NoTick | None = None
+    tick: Tick | Untimed | None = None
     transport: HttpTransport | None = None
     today: Callable[[], date] = today
 
     def __post_init__(self) -> None:
         exact_limit("limit", self.limit), exact_limit("lifetime_limit", self.lifetime_limit)
-        if not isinstance(self.tick, (Tick, NoTick, type(None))):
-            raise reject("tick", "a participant", "a Tick, or NoTick() for simulations", self.tick)
+        if not isinstance(self.tick, (Tick, Untimed, type(None))):
+            raise reject("tick", "a participant", "a Tick, or Untimed() for simulations", self.tick)
         if not isinstance(self.file, DeviceFile):
             object.__setattr__(self, "file", DeviceFile(self.file))
         if self.transport is None:
@@ -354,7 +354,7 @@ class Participant:
         assert self.transport is not None
         return self.transport
 
-    def _tick(self, manifest: Manifest) -> Tick | NoTick:
+    def _tick(self, manifest: Manifest) -> Tick | Untimed:
         if self.tick is not None:
             return self.tick
         written = 0.0 if self._file.path is None else WRITTEN

@@ -18,7 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import marked
-from sottovoce.core.work import ROUNDS_EFFORT
+from sottovoce.core.spec_cost import ROUNDS_EFFORT
 
 Tallies = tuple[Any, ...]  # one tally per arm, in the order of the arms
 History = Sequence[Tallies]  # of every round that is over; where a protocol closes, the last may be unfinished
@@ -86,7 +86,7 @@ class Round:
 
 
 class Protocol(ABC):
-    """Who is asked what, round after round, to answer a question. Frozen: everything that changes is in the history.
+    """A plan of who is asked what, round after round. Frozen: everything that changes is in the history.
 
     `epsilon` is the largest privacy loss of one participant. Participants answer once, in one arm, so it is the largest
     budget of any arm; a protocol that asks the same person again adds the budgets up.
@@ -120,7 +120,7 @@ class Protocol(ABC):
         """
 
     def effort(self) -> int:
-        """An upper bound of the steps that finding its rounds takes, from sizes alone; see `core.work`."""
+        """An upper bound of the steps that finding its rounds takes, from sizes alone; see `core.spec_cost`."""
         return ROUNDS_EFFORT
 
 

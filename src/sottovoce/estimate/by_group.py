@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.evidence import Flags
 from sottovoce.estimate.request import Target
 
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ class ByGroup:
         return self._groups.labels
 
     @property
-    def estimable(self) -> NDArray[np.bool_]:
+    def estimable(self) -> Flags:
         """Which groups are large enough for their mean to be shown."""
         return self._groups.estimable
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -21,7 +20,7 @@ from sottovoce.estimate.by_group import NO_DIFFERENCE, ByGroup
 from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder
 from sottovoce.estimate.decoders.linear import LinearDecoder
-from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
+from sottovoce.estimate.evidence import Bounds, Evidence, Floats, most_excess
 from sottovoce.estimate.of_distribution import OfDistribution
 from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning, Target
 from sottovoce.estimate.show.estimate import ShownEstimate
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from sottovoce.estimate.combine import CombinedData
 
-Floats = NDArray[np.float64]
 LINEAR = LinearDecoder()
 
 

@@ -227,7 +227,7 @@ class Evidence(ABC):
         raise NoIntervalError(f"The {self.noun} has no interval by the method {request.method}.")
 
     @abstractmethod
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         """Values for which the normal approximation is poor."""
 
     @abstractmethod

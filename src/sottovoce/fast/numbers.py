@@ -41,11 +41,11 @@ from sottovoce.fast.balls import ball_codes
 from sottovoce.fast.clamped import clamped_positions
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import first_float
-from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
+from sottovoce.fast.double_double import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.slots import slot_code, slot_codes
-from sottovoce.fast.squares import square_positions
+from sottovoce.fast.square_positions import square_positions
 from sottovoce.fast.threads import run
 from sottovoce.fast.vectors import vector_positions
 
@@ -325,7 +325,7 @@ def _outside(array: NDArray[Any], low: int, high: int) -> NDArray[np.bool_]:
 
 # --- the exact way -----------------------------------------------------------------------------------------------
 def _exactly(rounding: Rounding, values: NDArray[np.float64]) -> Positions:
-    """The same as `rounding.position` of each decimal, in plain integers; equal values are read once."""
+    """`rounding.position` of each decimal, in plain integers; equal values are read once."""
     different, places = np.unique(values, return_inverse=True)
     ends = (rounding.low, rounding.high)
     end_places = max(0, *(-int(end.as_tuple().exponent) for end in ends))

@@ -30,7 +30,7 @@ from sottovoce.core.exact import walk
 from sottovoce.core.exchange import codec
 from sottovoce.core.guarantee import PURE, Guarantee
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.work import effort, steps
+from sottovoce.core.spec_cost import effort, steps
 from sottovoce.privacy.follow import MessageCoins, WatchedCoins, message_spans
 
 DRAWS = 250  # seeded messages of one code

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.client import Client, NoTick
+from sottovoce.client import Client, Untimed
 from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.channel import Subset
 from sottovoce.core.channel.base import NO_WORDS, Words
@@ -300,7 +300,7 @@ def measure(name: str, *, inputs: int = 0, reports: int = REPORTS, tick: bool = 
     check_integer("reports", "a measurement of durations", reports, 100, 10**7)
     measured, pairs = subject(name)
     label, *values = pairs[inputs]
-    client = Client(measured) if tick else Client(measured, tick=NoTick())
+    client = Client(measured) if tick else Client(measured, tick=Untimed())
     runs = timed(measured, client.report, (values[0], values[1]), reports=reports, seed=seed)
     first, second = (float(np.median(durations)) / 1000 for durations in runs.durations)
     return DurationRow(

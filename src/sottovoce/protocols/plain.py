@@ -14,17 +14,17 @@ from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, decimal_text
 from sottovoce.core.round import Arm, Protocol
+from sottovoce.core.spec_cost import Budget
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
-from sottovoce.core.work import Budget
 from sottovoce.estimate.prior import Prior
-from sottovoce.protocols.nested.side_by_side import Branch
+from sottovoce.protocols.nested.parallel import Branch
 
 PROTOCOLS = {
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "AskEveryone": "protocols.ask:AskEveryone",
-    "AskOneOfSeveral": "protocols.ask:AskOneOfSeveral",
+    "AskOneOf": "protocols.ask:AskOneOf",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
-    "FullestStretch": "protocols.ranges.stretch:FullestStretch",
+    "DensestInterval": "protocols.ranges.densest:DensestInterval",
     "GaussianMeanKnownSigma": "protocols.gaussian.known:GaussianMeanKnownSigma",
     "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
@@ -32,7 +32,7 @@ PROTOCOLS = {
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
     "RangeSearchRounds": "protocols.ranges.search:RangeSearchRounds",
     "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
-    "SideBySide": "protocols.nested.side_by_side:SideBySide",
+    "Parallel": "protocols.nested.parallel:Parallel",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 

@@ -19,8 +19,8 @@ from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.language.display import card
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
+from sottovoce.core.spec_cost import Budget
 from sottovoce.core.specs import canonical
-from sottovoce.core.work import Budget
 from sottovoce.tally.limits import check_limits
 
 _MAGIC = b"sottovoce tally 2\n"
@@ -75,7 +75,7 @@ class Tally:
 
     @property
     def fingerprint(self) -> str:
-        """That of the mechanism."""
+        """The fingerprint of the mechanism."""
         return self.mechanism.fingerprint
 
     def __add__(self, other: object) -> Tally:
@@ -91,7 +91,7 @@ class Tally:
         return Tally(self.mechanism, self.n + other.n, self.cells + other.cells, simulated, self.epoch)
 
     def update(self, reports: Any) -> Tally:
-        """This tally and further reports."""
+        """The tally of these and further reports."""
         further: Tally = self.mechanism.tally(reports)
         return self + replace(further, epoch=self.epoch)
 

@@ -53,7 +53,7 @@ from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exact import public_bits
-from sottovoce.core.work import HUGE, effort, steps
+from sottovoce.core.spec_cost import HUGE, effort, steps
 
 Make = Callable[["Maker", int], Channel]
 SHORT_WORD, LONG_WORD = 4, 64  # bits of public words: short for enumeration, and those in use
@@ -350,7 +350,7 @@ APART: list[Make] = [some, half_space, sparse, sparse, sparse, sparse, sparse, h
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:
-    """The same channel with short public words, for proofs, and with those in use."""
+    """A channel with short public words, for proofs, and its twin with those in use."""
     makers = [Maker(seed, word) for word in (SHORT_WORD, LONG_WORD)]
     for _ in range(ATTEMPTS):
         short, long = (maker.channel(depth) for maker in makers)

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Bundled, each_of
@@ -20,14 +19,12 @@ from sottovoce.core.question import Attributes, Question
 from sottovoce.core.statistic.each import CountEach, starts, statistic_of
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Functional, Offer
+from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Flags, Floats, Functional, Ints, Offer
 from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.tally.tally import Tally
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 READS = (CountEach,)
 
 
@@ -107,7 +104,7 @@ class AttributesEvidence(Evidence):
     def offers(self) -> frozenset[Offer]:
         return frozenset()
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.concatenate([part.normal_is_poor() for part in self.each])
 
     def warning(self) -> str | None:

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
 from sottovoce.estimate.distribution.readings.tree import Tree
-from sottovoce.estimate.evidence import Evidence, Offer
-
-Floats = NDArray[np.float64]
+from sottovoce.estimate.evidence import Evidence, Floats, Offer
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
-from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.evidence import Evidence, Floats, Offer
 from sottovoce.estimate.frequency.maximise import certificate
 
-Floats = NDArray[np.float64]
 MOST = 16  # components
 _STEPS = 4  # of Newton's method, for each component and update
 _HALVINGS = 20

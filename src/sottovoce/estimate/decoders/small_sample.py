@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.params import check_integer
 from sottovoce.estimate.decoder import Decoded, Decoder
 from sottovoce.estimate.decoders.norm_mul import norm_mul
-from sottovoce.estimate.evidence import Evidence, Offer, OutputTally
+from sottovoce.estimate.evidence import Evidence, Floats, Offer, OutputTally
 from sottovoce.estimate.frequency.maximise import maximise
 from sottovoce.estimate.frequency.mixture import Dense, Product
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 TOLERANCE = 1e-6  # of the log-likelihood per report; statistical error is far larger
 RIDGE = 1e-6  # of the mean of the diagonal, so that a singular matrix has an inverse
 

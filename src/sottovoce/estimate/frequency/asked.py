@@ -12,17 +12,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy  # loads its parts at their first use
-from numpy.typing import NDArray
 
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import asked_bits
-from sottovoce.estimate.evidence import Bounds, Counted
-from sottovoce.estimate.frequency.intervals.binomials import Ints, exact_held
+from sottovoce.estimate.evidence import Bounds, Counted, Floats, Ints
+from sottovoce.estimate.frequency.intervals.binomials import exact_held
 from sottovoce.estimate.frequency.supports import BitsEvidence, clopper_pearson, most_missed, wilson_score
 from sottovoce.estimate.reading import CodeReading, Curve
 from sottovoce.estimate.request import IntervalRequest, Target
 
-Floats = NDArray[np.float64]
 REACH = 10  # standard deviations of the number of those who are asked; the mass beyond is below 1e-22
 SPREAD = 1e5  # of that number; beyond, a series has all digits
 KINDS = 16  # numbers of those who are asked at which misses are computed

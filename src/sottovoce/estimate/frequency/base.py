@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
@@ -21,6 +20,7 @@ from sottovoce.estimate.evidence import (
     Bounds,
     Counted,
     Evidence,
+    Floats,
     Ints,
     Offer,
     OutputTally,
@@ -35,7 +35,6 @@ from sottovoce.estimate.request import IntervalRequest, Target
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
 
-Floats = NDArray[np.float64]
 MAX_LAW = 1024  # codes whose law is written down as a table
 MAX_COVARIANCE = 4096  # codes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Subset
 from sottovoce.core.channel.compose.public import behind_maps
@@ -12,7 +11,7 @@ from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.candidates import CandidateCodes
-from sottovoce.estimate.evidence import Counted
+from sottovoce.estimate.evidence import Counted, Ints
 from sottovoce.estimate.frequency import supports
 from sottovoce.estimate.frequency.likelihood import mapped_codes
 from sottovoce.estimate.frequency.supports import SupportsEvidence, two_rates
@@ -21,7 +20,6 @@ from sottovoce.fast.batch import Reports, checked
 from sottovoce.fast.threads import run
 from sottovoce.tally.tally import Tally
 
-Ints = NDArray[np.int64]
 ROWS = 1 << 16
 NOTHING = np.empty(0, np.int64)
 

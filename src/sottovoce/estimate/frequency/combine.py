@@ -7,12 +7,22 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import Bounds, Counted, Evidence, Offer, OutputTally, deviate, weighted_without_fakes
+from sottovoce.estimate.evidence import (
+    Bounds,
+    Counted,
+    Evidence,
+    Flags,
+    Floats,
+    Ints,
+    Offer,
+    OutputTally,
+    deviate,
+    weighted_without_fakes,
+)
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.frequency.base import SharesEvidence, score_bounds
 from sottovoce.estimate.frequency.intervals.lattice import SumLaw, multiples
@@ -22,8 +32,6 @@ from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.reading import Curve
 from sottovoce.estimate.request import IntervalRequest, Target
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MATTERS = 0.1  # weight from which on a part with few reports makes the normal interval poor
 
 
@@ -175,7 +183,7 @@ class CombinedSharesEvidence(SharesEvidence):
         worst = max(law.missed(float(share), interval) for share in SHARES[::4])
         return np.full(size, worst / (1 - request.level))
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         each = [part.normal_is_poor() & (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]
         return np.asarray(np.any(each, axis=0))
 

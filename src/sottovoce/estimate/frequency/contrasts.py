@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Channel, HadamardSets
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
-from sottovoce.estimate.frequency.intervals.binomials import Ints
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Flags, Floats, Ints, deviate
 from sottovoce.estimate.frequency.intervals.misses import normal_score_excess, score_excess
 from sottovoce.estimate.frequency.intervals.score_sums import drift_limits, held_limits
 from sottovoce.estimate.frequency.laws import cell_supports
@@ -22,8 +21,6 @@ from sottovoce.estimate.frequency.read import ReadSharesEvidence
 from sottovoce.estimate.frequency.walsh import hadamard_counts
 from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.request import IntervalRequest, Target
-
-Floats = NDArray[np.float64]
 
 
 def sign_reading(slope: float, hits: NDArray[Any]) -> CodeReading:
@@ -116,7 +113,7 @@ class ContrastsEvidence(ReadSharesEvidence):
         find = score_excess if request.method == "wilson" else normal_score_excess
         return np.array([find(self.n, rate, hit_rates, request.level) for rate in rates])[places.ravel()]
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.asarray(self.hits < 2 * POOR_BELOW)
 
 

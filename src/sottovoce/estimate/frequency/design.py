@@ -18,13 +18,12 @@ from sottovoce.core.channel import NumberedMap
 from sottovoce.core.channel.compose.public import numbered_functions
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
+from sottovoce.estimate.evidence import Floats, Ints
 from sottovoce.estimate.frequency.walsh import walsh
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import valuer
 from sottovoce.tally.row_draws import position_law
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 CHUNK = 1 << 21  # positions in memory at a time
 
 

@@ -7,7 +7,6 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.channel.shapes import contrast_of
@@ -22,7 +21,7 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.candidates import candidate_codes
-from sottovoce.estimate.evidence import Counted, Evidence
+from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints
 from sottovoce.estimate.frequency import asked, contrasts, matrix, rows, sums, supports
 from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.frequency.candidates import about_codes
@@ -30,8 +29,6 @@ from sottovoce.estimate.on_demand import TallyOnDemand
 from sottovoce.estimate.request import Target
 from sottovoce.tally.tally import Tally
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 READS = (CountOutputs, CountSupports, CountAsked, CountSeeds, CountCohorts, Sums)
 
 

@@ -9,12 +9,11 @@ of the information, within shares that sum to one.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoIntervalError, TooLargeError
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.frequency.mixture import Mixture
 
-Floats = NDArray[np.float64]
 MAX_CODES = 1024
 MAX_ENTRIES = 1 << 26
 STEPS = 20

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.compose.public import numbered_functions
@@ -15,11 +14,10 @@ from sottovoce.core.errors import NoCovarianceError, ParameterError, TooLargeErr
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.estimate.evidence import Floats, Ints
 from sottovoce.fast.kernels.compose.public import valuer
 from sottovoce.tally.laws import law_at
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MAX_SCORES = 1 << 25
 PAIRWISE = (
     "Hashed reports are only pairwise independent, which fixes the variance of each share but not the covariance of"

@@ -34,9 +34,9 @@ from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
-from sottovoce.estimate.evidence import Counted
+from sottovoce.estimate.evidence import Counted, Floats, Ints
 from sottovoce.estimate.frequency.laws import output_law
-from sottovoce.estimate.frequency.mixture import Bytes, Dense, Diagonal, Floats, Hadamard, Masks, Mixture, Pool
+from sottovoce.estimate.frequency.mixture import Bytes, Dense, Diagonal, Hadamard, Masks, Mixture, Pool
 from sottovoce.fast.batch import Reports
 from sottovoce.fast.kernels.compose.each import unpacked
 from sottovoce.fast.kernels.compose.histogram import bins
@@ -74,7 +74,7 @@ def mixture(counted: Counted) -> Mixture:
 
 # --- counted outputs ---------------------------------------------------------------------------------
 @singledispatch
-def _of_outputs(channel: Channel, cells: NDArray[np.int64]) -> Mixture:
+def _of_outputs(channel: Channel, cells: Ints) -> Mixture:
     """The likelihood of a tally of outputs; only outputs that were seen matter."""
     if channel.inputs * len(cells) > MAX_DENSE:
         raise TooLargeError(f"The law of this {channel.kind} channel has {channel.inputs} x {len(cells)} entries.")
@@ -83,13 +83,13 @@ def _of_outputs(channel: Channel, cells: NDArray[np.int64]) -> Mixture:
 
 
 @_of_outputs.register
-def _(channel: Subset, cells: NDArray[np.int64]) -> Mixture:
+def _(channel: Subset, cells: Ints) -> Mixture:
     # P(y | v) is `low` for all codes but one: the identity matrix plus a constant.
     return Diagonal(cells.astype(np.float64), 1.0, float(channel.ratio()))
 
 
 @_of_outputs.register
-def _(channel: Block, cells: NDArray[np.int64]) -> Mixture:
+def _(channel: Block, cells: Ints) -> Mixture:
     if isinstance(channel.sets, HadamardSets):
         return Hadamard(cells.astype(np.float64), channel.sets, 1.0, float(channel.ratio()))
     general: Mixture = _of_outputs.dispatch(object)(channel, cells)
@@ -97,7 +97,7 @@ def _(channel: Block, cells: NDArray[np.int64]) -> Mixture:
 
 
 # --- reports that support codes ----------------------------------------------------------------------
-def _of_seeds(mechanism: Mechanism, cells: NDArray[np.int64]) -> Mixture:
+def _of_seeds(mechanism: Mechanism, cells: Ints) -> Mixture:
     """Each pair of public map and payload stands for the reports that are counted there."""
     seen, (chosen, inner) = np.flatnonzero(cells), numbered_functions(mechanism.channel)
     if isinstance(chosen, PoolMap) and isinstance(inner, Subset) and _is_full(chosen, len(seen), len(cells)):

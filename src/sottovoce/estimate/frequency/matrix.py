@@ -7,18 +7,15 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.decoders.simplex import simplex
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Ints
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Flags, Floats, Ints
 from sottovoce.estimate.frequency.base import moved_inside
 from sottovoce.estimate.frequency.combine import SharesOfTally
 from sottovoce.estimate.frequency.laws import left_inverse, output_law
 from sottovoce.estimate.reading import MatrixReading
 from sottovoce.estimate.request import IntervalRequest, Target
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +71,7 @@ class MatrixEvidence(SharesOfTally):
     def excess(self, request: IntervalRequest) -> Floats:
         return np.zeros(len(self.inverse))
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.full(len(self.inverse), self.cells[self.inverse.any(axis=0)].min() < POOR_BELOW)
 
 

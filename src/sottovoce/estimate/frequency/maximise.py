@@ -17,14 +17,12 @@ import sys
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.decoder import Fit
 from sottovoce.estimate.decoders.simplex import simplex
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.frequency.mixture import Mixture, Slope
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 MAX_ITERATIONS = 20_000

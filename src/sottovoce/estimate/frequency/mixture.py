@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import HadamardSets, PoolMap
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.frequency.pool import one_digit
 from sottovoce.estimate.frequency.walsh import walsh
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 from sottovoce.fast.threads import run
 
-Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
 
 CHUNK = 1 << 15  # rows of masks per task: fixed, so that sums are the same on any number of threads

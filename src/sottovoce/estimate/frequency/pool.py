@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import PermutationMap, PoolMap
 from sottovoce.core.channel.compose.public import numbered_functions
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.evidence import Ints
 from sottovoce.estimate.frequency.design import RowCounts, rows_of
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 from sottovoce.tally.row_draws import position_law
-
-Ints = NDArray[np.int64]
 
 
 @compiled

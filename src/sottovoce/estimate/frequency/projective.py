@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import ProjectiveSets
 from sottovoce.core.channel.finite.sets import spaces
+from sottovoce.estimate.evidence import Ints
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.finite.sets import output, tables
 
-Ints = NDArray[np.int64]
 MAX_TRANSFORM = 1 << 24  # numbers of a Fourier transform; the hyperplanes of larger fields have few points
 
 

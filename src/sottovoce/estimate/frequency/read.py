@@ -6,14 +6,11 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce.estimate.evidence import Contributions
+from sottovoce.estimate.evidence import Contributions, Floats
 from sottovoce.estimate.frequency.combine import SharesOfTally
 from sottovoce.estimate.reading import CodeReading, Curve
 from sottovoce.estimate.request import Target
-
-Floats = NDArray[np.float64]
 
 
 class ReadSharesEvidence(SharesOfTally):

@@ -15,19 +15,16 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, stats
 
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Counted, Offer, deviate
+from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Counted, Flags, Floats, Ints, Offer, deviate
 from sottovoce.estimate.frequency.base import SharesEvidence, moved_inside
 from sottovoce.estimate.frequency.combine import SharesOfTally
 from sottovoce.estimate.frequency.design import RowCounts, rows_of
 from sottovoce.estimate.request import IntervalRequest, Target
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MAX_TOGETHER = 2048  # values that are fitted together
 MAX_CODES = 1 << 24  # values that are estimated at once
 MAX_EXACT = 1 << 24  # positions of all codes in all rows, for an exact second moment
@@ -241,7 +238,7 @@ class RowsEvidence(SharesOfTally):
     def reach_of(self, weights: Floats) -> float:
         return float(np.abs(weights).sum() * 2 * self.rows.blocks / (self.rows.slope * self.rows.norm))
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         few = self.n * min(self.rows.other, 1 - self.rows.own) < POOR_BELOW
         return np.full(len(self.codes), few)
 

@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Binwise
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Ints
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Flags, Floats, Ints
 from sottovoce.estimate.frequency.base import score_bounds
 from sottovoce.estimate.frequency.read import ReadSharesEvidence
 from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.tally.laws import law_row
 
-Floats = NDArray[np.float64]
 TILTS = np.geomspace(1e-4, 4, 160)  # of exponential bounds, in standard deviations of a bin
 
 
@@ -105,7 +103,7 @@ class SumsEvidence(ReadSharesEvidence):
             replace(self, sums=np.minimum(self.sums, int(np.floor(most)))),
         )
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.full(len(self.sums), self.n < POOR_BELOW)
 
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from sottovoce.core.channel import Channel, HadamardSets, ProjectiveSets
@@ -19,9 +18,9 @@ from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, deviate
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Flags, Floats, Ints, deviate
 from sottovoce.estimate.frequency.base import SupportCounts
-from sottovoce.estimate.frequency.intervals.binomials import Ints, exact_held
+from sottovoce.estimate.frequency.intervals.binomials import exact_held
 from sottovoce.estimate.frequency.intervals.misses import normal_excess, normal_sample_excess, wilson_excess
 from sottovoce.estimate.frequency.laws import cell_supports
 from sottovoce.estimate.frequency.pool import function_supports
@@ -31,7 +30,6 @@ from sottovoce.estimate.frequency.walsh import hadamard_counts
 from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.request import IntervalRequest, Target
 
-Floats = NDArray[np.float64]
 COUNTS: dict[type, Callable[[Any, Ints], Ints]] = {  # of the outputs in the set of each code
     HadamardSets: lambda sets, cells: hadamard_counts(sets, cells)[0],
     ProjectiveSets: hyperplane_counts,
@@ -74,7 +72,7 @@ class BitsEvidence(ReadSharesEvidence):
             replace(self, counts=np.minimum(self.counts, most)),  # type: ignore[type-var]
         )
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         poor = self.trials * np.minimum(self.other, 1 - np.asarray(self.own)) < POOR_BELOW
         return np.broadcast_to(poor, self.counts.shape)
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import HadamardSets
-
-Ints = NDArray[np.int64]
+from sottovoce.estimate.evidence import Ints
 
 
 def walsh(table: NDArray[Any]) -> NDArray[Any]:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
-from sottovoce.estimate.evidence import Bounds
+from sottovoce.estimate.evidence import Bounds, Floats
 from sottovoce.estimate.show.remarks import remark
 from sottovoce.estimate.show.tables import decimals, number, subject
 
@@ -28,8 +27,6 @@ MOST_LABEL = 30
 MARGIN = 0.08  # of the width of all intervals, on either side
 NEAR = 1.0  # widths of all intervals from which on a limit is out of the picture
 BAR, MARK, LINE = "0.55", "C0", "0.8"
-
-Floats = NDArray[np.float64]
 
 
 def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any) -> Any:

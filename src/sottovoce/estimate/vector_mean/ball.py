@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel.facets import dimensions_of, need
@@ -17,12 +16,9 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import POOR_BELOW, Offer
+from sottovoce.estimate.evidence import POOR_BELOW, Flags, Floats, Ints, Offer
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +54,7 @@ class BallEvidence(VectorEvidence):
     def limits(self) -> tuple[float, float]:
         return -self.radius, self.radius
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         """Coordinates of random directions are nearly normal; only their variance must be known, and for that enough
         reports must have come from either side of the cap."""
         return np.full(len(self.means), min(self.n, self.rare) < POOR_BELOW)

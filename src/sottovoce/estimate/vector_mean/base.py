@@ -6,11 +6,10 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoCovarianceError
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.evidence import Evidence, Floats
 from sottovoce.estimate.request import Target
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ class VectorEvidence(Evidence):
     noun: ClassVar[str] = "mean of a coordinate"
     __slots__ = ()
 
-    def covariance(self, target: Target) -> NDArray[np.float64]:
+    def covariance(self, target: Target) -> Floats:
         if len(self.values()) == 1:
             return super().covariance(target)
         raise NoCovarianceError("A tally of vectors counts each coordinate by itself, so their covariance is unknown.")

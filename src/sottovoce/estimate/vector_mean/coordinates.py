@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from sottovoce.core.channel import Channel, Rounding, SampledCoordinates, Then, facets
@@ -20,15 +19,13 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Flags, Floats, Ints
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.mean.readings import numbers_at
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 _TRIED = 257  # slopes of the lines under which noise is bounded
 
 
@@ -90,7 +87,7 @@ class CoordinatesEvidence(VectorEvidence):
     def limits(self) -> tuple[Any, Any]:
         return self.lows, self.highs
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         with np.errstate(divide="ignore", invalid="ignore"):
             steady = self.counts * self.spreads**2 / self.fourths >= POOR_BELOW
         return ~steady | (self.spreads < self.least * (self.highs - self.lows) ** 2 / 2)

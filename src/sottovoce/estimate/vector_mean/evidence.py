@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
@@ -17,13 +14,12 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.parts import CountParts
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.evidence import Evidence, Ints
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.vector_mean import ball, coordinates, sparse
 from sottovoce.estimate.vector_mean.base import VectorEvidence
 from sottovoce.tally.tally import Tally
 
-Ints = NDArray[np.int64]
 READS = (CountParts, Sums, CountOutputs)
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import Summed, facet
 from sottovoce.core.channel.vector.signs import score
@@ -17,14 +16,11 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Flags, Floats, Ints
 from sottovoce.estimate.frequency.walsh import hadamard_counts
 from sottovoce.estimate.mean.single import bernstein, hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +75,7 @@ class SparseEvidence(VectorEvidence):
     def limits(self) -> tuple[float, float]:
         return -self.bound, self.bound
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         """Few reports have a sign at a place, or nearly all have the same."""
         return np.asarray((self.hits < POOR_BELOW) | (self.spreads * self.n < POOR_BELOW * self.scale**2 / 4))
 

@@ -13,7 +13,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Round, Tallies, partial, reports_of
-from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.gaussian.gaussian import fitted
 from sottovoce.estimate.gaussian.law import Likelihood, informed
 from sottovoce.protocols.gaussian.base import GaussianMean, Way

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates, reports_of
-from sottovoce.protocols.nested.in_turn import InTurn
+from sottovoce.protocols.nested.sequential import Sequential
 from sottovoce.protocols.nested.walk import Rounds
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound
 from sottovoce.protocols.ranges.from_thresholds import mean_from_thresholds
@@ -17,7 +17,7 @@ from sottovoce.protocols.ranges.search import RangeSearchRounds, bits_of
 
 
 @dataclass(frozen=True, slots=True)
-class RangeSearchMean(InTurn):
+class RangeSearchMean(Sequential):
     """The mean of a number that may lie anywhere in a wide domain: `RangeSearchRounds`, then `ClampedMeanRound`.
 
     First a few rounds of one bit each find the range with the least expected error of the mean. In the last round

@@ -13,7 +13,7 @@ from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.question import Attributes
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
-from sottovoce.core.work import ARM_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.estimate.attributes.evidence import part_cells, part_mechanisms
 from sottovoce.estimate.estimate import Estimate, sources_of
 

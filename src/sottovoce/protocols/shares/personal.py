@@ -13,7 +13,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
-from sottovoce.core.work import ARM_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.estimate.combine import pooled
 
 CHOSEN = (

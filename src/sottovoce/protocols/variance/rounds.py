@@ -18,9 +18,9 @@ from sottovoce.core.question import Mean, Variance
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
+from sottovoce.core.spec_cost import ROUNDS_EFFORT
 from sottovoce.core.statistic.joint import MAX_JOINT, CountJoint
 from sottovoce.core.statistic.moments import Moments
-from sottovoce.core.work import ROUNDS_EFFORT
 from sottovoce.estimate.mean.evidence import evidence
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.variance.evidence import from_arms, from_both, moments, parts

@@ -15,7 +15,7 @@ from sottovoce.core.channel.shapes import Bundled
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, parts
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort, short_steps, summed
+from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
 
 MAX_PARTS = 1 << 16
 

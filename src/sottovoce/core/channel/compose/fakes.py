@@ -14,7 +14,7 @@ from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort, short_steps, summed
+from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
 
 
 @declared

@@ -31,7 +31,7 @@ from sottovoce.core.channel.shapes import Mixed
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integers, parts
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort, short_steps, summed
+from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
 
 
 @declared

@@ -18,7 +18,7 @@ from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.declared import Form, declared, integer, of_form, text
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.params import check_index, check_integer, reject
-from sottovoce.core.work import Effort, short_steps, summed
+from sottovoce.core.spec_cost import Effort, short_steps, summed
 
 MAX_MASK = 64  # positions of uneven masks, whose worst pair is found by dynamic programming
 ENCODINGS = ("onehot", "optional", "mask", "blocks", "signed")

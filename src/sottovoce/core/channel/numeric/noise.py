@@ -15,7 +15,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integer, integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.work import Effort, summed
+from sottovoce.core.spec_cost import Effort, summed
 
 MAX_OUTPUTS = 1 << 24
 _HALF = UNIT // 2
@@ -83,7 +83,7 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
         return 0 <= report < self.outputs
 
     def ratio(self) -> Fraction:
-        """Of a magnitude and the one a whole range beyond, or of the tails at the border.
+        """The ratio of a magnitude and the one a whole range beyond, or of the tails at the border.
 
         Larger magnitudes are never likelier, so the worst pair of codes are the two ends.
         """

@@ -31,7 +31,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integer, of_form, part
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.work import Effort, effort, summed
+from sottovoce.core.spec_cost import Effort, effort, summed
 
 MAX_BITS = 1 << 23  # of the numbers in a ratio: reading a specification must not take minutes
 

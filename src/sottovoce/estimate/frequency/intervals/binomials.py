@@ -9,13 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sottovoce.estimate.evidence import Ints
 from sottovoce.fast.compiled import compiled
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _REACH = 9.0  # standard deviations beyond which the mass, below 1e-18, is left out
 

@@ -13,12 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce.estimate.evidence import Bounds
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from sottovoce.estimate.evidence import Bounds, Flags, Floats, Ints
 
 _REACH = 9.0  # standard deviations beyond which the mass, below 1e-18, is left out
 _LOST = 1e-9  # how much of a tail rounding of floats may lose
@@ -98,7 +94,7 @@ class SumLaw:
         return float(law[likely][(low > share + 1e-12) | (high < share - 1e-12)].sum())
 
 
-def _last_rejected(totals: Ints, count: int, rejected: Callable[[float, Ints], NDArray[np.bool_]]) -> Floats:
+def _last_rejected(totals: Ints, count: int, rejected: Callable[[float, Ints], Flags]) -> Floats:
     """The last of the shares 0, 1/count, ..., 1 that is rejected for each total; 0 if none is. Bisection; all totals
     at a node share its law."""
     low, high = np.full(len(totals), -1), np.full(len(totals), count + 1)

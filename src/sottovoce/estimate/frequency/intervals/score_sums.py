@@ -16,13 +16,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
+from sottovoce.estimate.evidence import Floats, Ints
 from sottovoce.fast.compiled import compiled
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 NUISANCE = 0.05  # share of the error probability that is spent on the confidence set for the hit rate
 _REACH = 9.0  # standard deviations beyond which the mass, below 1e-18, is left out
 _NOTHING = -42.0  # logarithm of a negligible factor

@@ -12,7 +12,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question, Several
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, Tallies, partial, reports_of
-from sottovoce.core.work import ROUNDS_EFFORT
+from sottovoce.core.spec_cost import ROUNDS_EFFORT
 from sottovoce.protocols.nested.walk import Rounds, stage_after
 
 MOST_WEIGHT = 1 << 20  # of an arm
@@ -51,7 +51,7 @@ class _Progress:
         return self.stage.quota if isinstance(self.stage, Round) else None
 
     def after(self, tallies: Tallies, *, last: bool) -> _Progress:
-        """Its progress after a round of the whole; in the last one everyone is asked, so every branch ends."""
+        """The branch's progress after a round of all branches; in the last one everyone is asked, so each ends."""
         counted = tuple(a + b for a, b in zip(self.begun, tallies, strict=True)) if self.begun else tallies
         reports = reports_of(counted)
         if reports < (self.quota or 0) or (self.quota is None and not last):
@@ -63,7 +63,7 @@ class _Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide(Protocol):
+class Parallel(Protocol):
     """Several protocols at once; each participant takes part in one of them, with the whole budget.
 
     A round has the arms of the current rounds of all branches. It ends when the first of them has its quota; the others
@@ -90,7 +90,7 @@ class SideBySide(Protocol):
         return largest
 
     def effort(self) -> int:
-        """Its own work, in addition to that of its branches."""
+        """The work of assigning people, in addition to that of the branches."""
         return ROUNDS_EFFORT
 
     def start(self) -> Round:

@@ -1,4 +1,4 @@
-"""Two rounds: find the fullest stretch of a range of integers, then ask within it."""
+"""Two rounds: find the densest interval of a range of integers, then ask within it."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Estimates
 from sottovoce.protocols.ask import AskEveryone
-from sottovoce.protocols.nested.in_turn import InTurn
+from sottovoce.protocols.nested.sequential import Sequential
 from sottovoce.protocols.nested.walk import Rounds
 
-OWNER = "the fullest stretch"
+OWNER = "the densest interval"
 
 
 @dataclass(frozen=True, slots=True)
-class FullestStretch(InTurn):
-    """`first` participants report in which of `stretches` equal stretches they are; the rest, where in the fullest one.
+class DensestInterval(Sequential):
+    """`first` participants report in which of `intervals` equal intervals they are; the rest, where in the densest one.
 
-    The second question is about the stretch with the largest first estimate: below it, each of its integers, above
+    The second question is about the interval with the largest first estimate: below it, each of its integers, above
     it. Everyone answers once.
     """
 
     domain: Integers
     epsilon: Any
     first: int
-    stretches: int = 4
+    intervals: int = 4
     method: str = "grr"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(OWNER, self.epsilon))
         check_integer("first", OWNER, self.first, 1, 1 << 53)
         check_integer("size of the domain", OWNER, self.domain.size, 4, 1 << 20)
-        check_integer("stretches", OWNER, self.stretches, 2, self.domain.size // 2)
+        check_integer("intervals", OWNER, self.intervals, 2, self.domain.size // 2)
 
     @property
     def question(self) -> Frequency:
@@ -46,19 +46,19 @@ class FullestStretch(InTurn):
 
     def _edges(self) -> list[int]:
         low, size = self.domain.low, self.domain.size
-        return [low + size * i // self.stretches for i in range(1, self.stretches)]
+        return [low + size * i // self.intervals for i in range(1, self.intervals)]
 
-    def fine(self, stretch: int) -> Mechanism:
+    def fine(self, interval: int) -> Mechanism:
         """The second question."""
         ends = [self.domain.low, *self._edges(), self.domain.high + 1]
-        inside = range(ends[stretch], ends[stretch + 1] + 1)
+        inside = range(ends[interval], ends[interval + 1] + 1)
         edges = [edge for edge in inside if self.domain.low < edge <= self.domain.high]
         return build(self.method, Bins(self.domain, edges), epsilon=self.epsilon)
 
     @property
     def opening(self) -> AskEveryone:
         coarse = build(self.method, Bins(self.domain, self._edges()), epsilon=self.epsilon)
-        return AskEveryone(coarse, "stretch", self.first)
+        return AskEveryone(coarse, "interval", self.first)
 
     def following(self, estimates: Estimates, rounds: Rounds) -> AskEveryone:
-        return AskEveryone(self.fine(int(np.argmax(estimates["stretch"].values))), "value")
+        return AskEveryone(self.fine(int(np.argmax(estimates["interval"].values))), "value")

@@ -18,7 +18,7 @@ from sottovoce.core.declared import declared, integer, integers
 from sottovoce.core.domain.sparse import Code, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.work import Effort, summed
+from sottovoce.core.spec_cost import Effort, summed
 
 MAX_SLOTS = 48
 TRIES = 4  # draws of a slot that must not agree, for which the span has room
@@ -63,7 +63,7 @@ class Hints(Slots, Summed, Costed):
 
     @property
     def width(self) -> int:
-        """Where the second half of a report starts: at a whole word."""
+        """The bit at which the second half of a report starts: at a whole word."""
         return -(-self.dimensions // 64) * 64
 
     @property

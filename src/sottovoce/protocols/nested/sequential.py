@@ -12,7 +12,7 @@ from sottovoce.protocols.nested.walk import Rounds, stage_after, walked
 NO_SECOND = "Closed early: the second part has no reports."
 
 
-class InTurn(Protocol):
+class Sequential(Protocol):
     """Subclasses define the first protocol, the second one, and their combined estimates.
 
     Everyone answers once, in one of both, so the budget of the whole is the larger one: `epsilon` of a subclass must be

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.channel import Hints
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.channel.vector.hints import TRIES
+from sottovoce.core.channel.vector.sign_hints import TRIES
 from sottovoce.core.coins import flip_levels, flips_span
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder

@@ -20,7 +20,7 @@ from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Integers, Square
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import first_float
-from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, difference, located, product, two
+from sottovoce.fast.double_double import HALF_ULP, WHOLE, Positions, difference, located, product, two
 from sottovoce.fast.encode import encode
 
 LISTED = 1 << 12  # whole numbers of a domain for which all squares are computed in advance
