@@ -25,7 +25,7 @@ from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Round
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.variance.errors import MeanPart, error_variance, variance_error
 from sottovoce.estimate.variance.evidence import from_arms, from_both
