@@ -22,7 +22,7 @@ from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Each, Rounding, Table, Then
 from sottovoce.core.question import Mean
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.variance.errors import MeanPart, error_variance, variance_error
 from sottovoce.estimate.variance.evidence import from_arms, from_both

@@ -144,7 +144,7 @@ class Mechanism(Batches):
 
     @cached_property
     def ratio_forever(self) -> Fraction | None:
-        """The same as a likelihood ratio, exactly: that of the stage that is kept; None without a memo."""
+        """The exact likelihood ratio behind `epsilon_forever`: that of the stage that is kept; None without a memo."""
         stages = stages_of(self.channel)
         return None if stages is None else stages[0].ratio()
 

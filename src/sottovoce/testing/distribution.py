@@ -30,7 +30,7 @@ REPORTS = 10_000  # of an estimate at full size
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
-    """The same question through a small channel."""
+    """The mechanism's question asked through a small channel."""
     grid = rounding_of(channel)
     domain: Domain = Integers(0, channel.inputs - 1)
     if grid is not None:

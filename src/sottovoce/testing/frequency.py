@@ -33,7 +33,7 @@ from sottovoce.testing.statistics import check_rate
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
-    """The same question through a small channel; counted by supports where its outputs cannot be counted alike."""
+    """The mechanism's question through a small channel; counted by supports where outputs cannot be counted alike."""
     statistic = mechanism.statistic
     try:
         statistic.check(channel)
@@ -72,7 +72,7 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
 
 
 def check_estimable(mechanism: Mechanism) -> None:
-    """At full size too: where shares are read through a matrix, that of small instances may have an inverse alone."""
+    """The shares are estimable at full size too: the matrix of small instances may have an inverse alone."""
     try:
         from_cells(mechanism, 1, np.eye(1, mechanism.cells, dtype=np.int64)[0])
     except ParameterError as problem:

@@ -30,7 +30,7 @@ def keyed_channel(mechanism: Mechanism) -> Keyed:
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
-    """The same question through a small channel."""
+    """The mechanism's question asked through a small channel."""
     keyed = keyed_of(channel)
     rounding = None if keyed is None else rounding_of(keyed.inner)
     if keyed is None or rounding is None:

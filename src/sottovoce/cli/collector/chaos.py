@@ -171,12 +171,12 @@ class Load:
             self.devices.append(device)
         answer = {"who": place % PEOPLE, "spread": chance.random()}
         asked = {one.name: answer[one.name] for one in manifest.questions}
-        found = device.answer(manifest, asked, url=url)
-        if found.state == "queued":
-            found = next(iter(device.send()), found)
+        delivery = device.answer(manifest, asked, url=url)
+        if delivery.state == "queued":
+            delivery = next(iter(device.send()), delivery)
         with self._lock:
-            self.acknowledged += found.state == "accepted"
-        return found.state not in ("queued", "outdated_manifest") or days > 1
+            self.acknowledged += delivery.state == "accepted"
+        return delivery.state not in ("queued", "outdated_manifest") or days > 1
 
     def wait_for(self, more: int) -> None:
         """Until so many more reports are acknowledged."""
@@ -281,23 +281,24 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
             for thread in crew:
                 thread.join()
             load.settle()
-            found = _compared(load, attack.urls)
+            outcome = _compared(load, attack.urls)
         finally:
             attack.collector.stop()
-        found = {
+        outcome = {
             "kills": kills,
             "store": "postgresql" if store else "sqlite",
             "killed": {point: attack.killed[point] for point in (UNDER_LOAD, *CHANGE) if attack.killed[point]},
             "refused_by_full_disk": load.seen[DISK_FULL],
-            **found,
+            **outcome,
             "store_agrees": _agrees(place),
         }
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(outcome))
     else:
-        for name, value in found.items():
+        for name, value in outcome.items():
             print(f"{name}: {value}")
-    return not found["lost"] and not found["double"] and bool(found["counts_agree"]) and bool(found["store_agrees"])
+    agrees = bool(outcome["counts_agree"] and outcome["store_agrees"])
+    return agrees and not outcome["lost"] and not outcome["double"]
 
 
 def _agrees(place: str) -> bool:
@@ -316,12 +317,12 @@ def _compared(load: Load, urls: list[str]) -> dict[str, Any]:
     counted: Counter[tuple[str, int, int, int]] = Counter()
     reports = rounds = 0
     for url in urls:
-        found = _read(f"{url}/tallies")
-        reports += found["reports"]
-        rounds += max(arm["round"] for arm in found["tallies"])
-        for arm in found["tallies"]:
+        tallies = _read(f"{url}/tallies")
+        reports += tallies["reports"]
+        rounds += max(arm["round"] for arm in tallies["tallies"])
+        for arm in tallies["tallies"]:
             for cell, count in arm["cells"]:
-                counted[found["id"], arm["round"], arm["arm"], cell] += count
+                counted[tallies["id"], arm["round"], arm["arm"], cell] += count
     sure: Counter[tuple[str, int, int, int]] = Counter()
     maybe: Counter[tuple[str, int, int, int]] = Counter()
     states: Counter[str] = Counter()

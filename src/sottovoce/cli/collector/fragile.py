@@ -82,10 +82,10 @@ def fill_disk() -> None:
         _limit(store, pages)
 
     def added(work: PostgreSQLTransaction, study: int, epoch: int, new: Sequence[tuple[bytes, int]]) -> Known:
-        found = add(work, study, epoch, new)
+        known = add(work, study, epoch, new)
         if new and refused < REFUSED:
             work.execute(_FULL_IN_SQL)
-        return found
+        return known
 
     def committed(writer: CommitWriter, group: Any) -> None:
         nonlocal refused

@@ -83,8 +83,8 @@ def _create(collector: Collector, source: bytes, participants: int | None) -> No
 
 def _printed(running: RunningStudy, base: str) -> dict[str, str]:
     """A study with the addresses of its pages, and the one that devices take."""
-    found = {"study": running.manifest.facts.name, "id": running.name, "url": f"{base}/v1/studies/{running.name}"}
-    found["dashboard"] = f"{base}/studies/{running.name}"
+    addresses = {"study": running.manifest.facts.name, "id": running.name, "url": f"{base}/v1/studies/{running.name}"}
+    addresses["dashboard"] = f"{base}/studies/{running.name}"
     if running.manifest.facts.collection.sealed_for is None:  # else it is at the shuffler
-        found["participants"] = f"{base}/s/{running.name}"
-    return found
+        addresses["participants"] = f"{base}/s/{running.name}"
+    return addresses

@@ -83,7 +83,7 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
         return 0 <= report < self.outputs
 
     def ratio(self) -> Fraction:
-        """Of a magnitude and the one a whole range beyond, or of the tails at the border.
+        """The ratio of a magnitude and the one a whole range beyond, or of the tails at the border.
 
         Larger magnitudes are never likelier, so the worst pair of codes are the two ends.
         """
