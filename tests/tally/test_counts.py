@@ -28,8 +28,9 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.vector.place import signed_rows
+from sottovoce.core.errors import TooLargeError
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.shares.evidence import from_cells
+from sottovoce.estimate.frequency.evidence import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.count import count_cells
@@ -144,7 +145,7 @@ def test_what_has_no_tractable_joint_law_says_so() -> None:
         with pytest.raises(sv.ParameterError, match="for one-hot encodings only"):
             _draw(Bits(4, UNIT // 2, UNIT // 4, encoding, ones), np.ones((1, 4), int), np.random.default_rng(0))
     large = sv.mechanism("subset", sv.Integers(0, 4095), epsilon=0.5)
-    with pytest.raises(sv.TooLargeError, match="joint=False"):
+    with pytest.raises(TooLargeError, match="joint=False"):
         sv.simulate_counts(large, np.ones(4096, int), seed=0)
 
 

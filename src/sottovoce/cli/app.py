@@ -281,11 +281,11 @@ def estimate(
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
-    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, strict=strict)
+    tally = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, strict=strict)
     interval = load("estimate.request:IntervalRequest").of(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
-    wanted = load("cli.estimate:candidates_of")(found.mechanism, candidates, candidates_file)
-    load("cli.estimate:estimate")(found, interval, decoder=decoder, candidates=wanted, top=top, form=form)
+    wanted = load("cli.estimate:candidates_of")(tally.mechanism, candidates, candidates_file)
+    load("cli.estimate:estimate")(tally, interval, decoder=decoder, candidates=wanted, top=top, form=form)
 
 
 @app.command()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.evidence import Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Buckets:
     """Neighbouring parts of a domain; `edges` are one more than there are buckets, in the units of the domain."""
 
@@ -32,18 +33,18 @@ class Buckets:
     def __len__(self) -> int:
         return len(self.edges) - 1
 
-    @property
+    @cached_property
     def circular(self) -> bool:
         """Whether the last bucket is next to the first."""
         return self.domain.circular
 
-    @property
+    @cached_property
     def step(self) -> float | None:
         """The distance between neighbouring possible answers; None on a continuum."""
         step = self.domain.spacing if self.domain.choices is None else 1
         return None if step is None else float(step)
 
-    @property
+    @cached_property
     def widths(self) -> Floats:
         return np.diff(self.edges)
 
@@ -98,12 +99,12 @@ class Buckets:
             found[-1] |= self.circular and first <= self._tiny
         return np.asarray(found, float)
 
-    @property
+    @cached_property
     def _tiny(self) -> float:
         """A distance that is due to the rounding of floats."""
         return 1e-14 * float(np.abs(self.edges[[0, -1]]).max())
 
-    @property
+    @cached_property
     def _near(self) -> float:
         """A bucket that ends so little above a value is said to end with it."""
         return 1e-9 * float(self.edges[-1] - self.edges[0])

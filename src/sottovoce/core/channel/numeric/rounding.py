@@ -82,7 +82,7 @@ class Rounding(Channel, Numbered, Rounded):
         return False  # codes are numbers of a range
 
     def position(self, number: Fraction | int) -> int:
-        """Where a number lies, in units of 2**-32 steps, to the nearest, ties to even.
+        """The position of a number in units of 2**-32 steps, to the nearest, ties to even.
 
         In whole numbers: fractions are reduced to lowest terms at each step, in a time that depends on the number.
         """
