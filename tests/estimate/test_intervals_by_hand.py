@@ -32,7 +32,7 @@ from sottovoce.estimate.frequency.matrix import MatrixEvidence
 from sottovoce.estimate.frequency.supports import SupportsEvidence, clopper_pearson, wilson_score
 from sottovoce.estimate.group_mean.contrasts import adjust
 from sottovoce.estimate.mean.betting import _crossing
-from sottovoce.estimate.mean.bounds import bernstein
+from sottovoce.estimate.mean.single import bernstein
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.vector_mean.coordinates import CoordinatesEvidence
 from sottovoce.estimate.vector_mean.evidence import from_cells

@@ -123,7 +123,7 @@ class Client:
         return self._after(lambda: self._randomized(value, coins))
 
     def report_text(self, text: str) -> bytes:
-        """The same for an answer that a person typed; reading it is part of the tick."""
+        """The randomized message for an answer that a person typed; reading it is part of the tick."""
         return self._after(lambda: self._randomized(self.mechanism.domain.typed(text), None))
 
     def _randomized(self, value: object, coins: Coins | None) -> bytes:

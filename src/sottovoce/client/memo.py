@@ -83,7 +83,7 @@ class Memo:
 def keep_in(
     database: sqlite3.Connection, mechanism: Mechanism, value: object, study: str = "", owner: str = ""
 ) -> Kept:
-    """The same inside a transaction. The account of the device is charged for the value, once."""
+    """Keep the memo of a value inside a transaction. The device's account is charged for each value once."""
     label = _label(mechanism, mechanism.domain.encode(value))
     mine, secret = bytes.fromhex(mechanism.fingerprint), secret_of(database)
     cohort = mechanism.draw_cohort(KeptCoins(secret, b"cohort", mine))

@@ -50,7 +50,7 @@ class Outgoing:
 
     @property
     def batch(self) -> Batch:
-        """On the wire: a batch of this report alone, since one of several would show that they are of one device."""
+        """A batch of this report alone: several in one batch would show that they are of one device."""
         return Batch(
             bytes.fromhex(self.manifest)[:8], self.epoch, self.round, self.arm, self.id, self.payload, self.token
         )

@@ -199,7 +199,7 @@ def _only_study(url: str, transport: HttpTransport) -> str:
 
 
 def outcome(reply: Reply) -> Outcome:
-    """What an answer says about the one report that was sent."""
+    """The fate of the one report that was sent, as the collector's reply states it."""
     if reply.status == http.client.OK:
         content = plain(reply.body)
         if isinstance(content, dict):

@@ -96,7 +96,7 @@ class Asked:
         return f"{half_width:.3g} {self.unit_of_numbers}".rstrip()
 
     def text(self, language: str) -> str:
-        """In a language, else in the first one; without any, the name."""
+        """The text in a language, else in the first one; without texts, the name."""
         texts = dict(self.texts)
         return texts.get(language) or next(iter(texts.values()), self.name)
 

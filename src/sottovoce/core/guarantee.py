@@ -245,7 +245,7 @@ KINDS: dict[str, type[Guarantee]] = {one.kind: one for one in (Pure, Approximate
 
 
 def _columns(channel: Channel) -> Iterator[list[Fraction]]:
-    """For each report its likelihoods, code by code."""
+    """The likelihoods of each report, code by code."""
     outputs = outputs_of(channel)
     if (
         outputs is None

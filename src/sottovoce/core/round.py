@@ -86,7 +86,7 @@ class Round:
 
 
 class Protocol(ABC):
-    """Who is asked what, round after round, to answer a question. Frozen: everything that changes is in the history.
+    """A plan of who is asked what, round after round. Frozen: everything that changes is in the history.
 
     `epsilon` is the largest privacy loss of one participant. Participants answer once, in one arm, so it is the largest
     budget of any arm; a protocol that asks the same person again adds the budgets up.

@@ -58,7 +58,7 @@ def effort(channel: Channel) -> Effort:
 
 
 def summed(channel: Channel, known: Effort) -> Effort:
-    """The same with the cost of extremes and delta where they are computed from the law."""
+    """An effort with the cost of extremes and delta where they are computed from the law."""
     outputs = outputs_of(channel)
     if outputs is None or channel.publics:  # they refuse at once
         return known._replace(extremes=1, delta=1)
@@ -116,7 +116,7 @@ class Budget:
         self._left -= needed
 
     def spend_on_rounds(self, needed: int) -> None:
-        """The same for what a protocol designs between its rounds, which is paid for when the protocol is read."""
+        """Spend steps on what a protocol designs between its rounds; they are paid for when the protocol is read."""
         _check("steps of work to find its rounds", needed, self._left_for_rounds)
         self._left_for_rounds -= needed
 

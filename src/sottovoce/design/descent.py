@@ -24,7 +24,7 @@ SINGULAR = 1e-11  # of the pivots of the information, relative
 
 
 class Search(Protocol):
-    """Where a descent moves: how `t` is kept in bounds, and what it costs."""
+    """The space of a descent: how `t` is kept in bounds, and what it costs."""
 
     def project(self, t: Floats) -> Floats: ...
     def cost(self, t: Floats) -> tuple[float, Floats]: ...
@@ -39,7 +39,7 @@ class Cost:
     prior: Floats
 
     def __call__(self, t: Floats, weight: float, *, mirrored: bool = False) -> tuple[float, Floats]:
-        """For rows `weight` (1 + (odds - 1) t); if `mirrored`, with the mirror image of each row as well."""
+        """Cost and slopes for rows `weight` (1 + (odds - 1) t); if `mirrored`, with each row's mirror image as well."""
         rows = 1 + (self.odds - 1) * t
         scaled = rows / (rows @ self.prior)[:, None]
         inverse = self._inverse(weight * (scaled.T @ rows), mirrored)

@@ -58,7 +58,7 @@ class Design:
 
     @property
     def variances(self) -> Floats:
-        """At each input."""
+        """Variances of a report at each input."""
         gaps = self.layout.y[None, :] - self.layout.x[:, None]
         return np.asarray((np.array(self.rows, float) / UNIT * gaps**2).sum(axis=1))
 

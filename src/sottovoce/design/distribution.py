@@ -53,7 +53,7 @@ class DistributionDesign:
 
     @property
     def variance(self) -> float:
-        """Of the least-variance unbiased decoder of the channel that is shipped."""
+        """Variance per query of the least-variance unbiased decoder of the channel that is shipped."""
         law = np.array([law_row(self.channel, code) for code in range(self.wanted.bins)]).T
         information = (law / (law @ self.prior)[:, None]).T @ law
         total = np.trace(np.linalg.solve(information, self.wanted.gram)) - self.prior @ np.diag(self.wanted.gram)
@@ -130,7 +130,7 @@ def usual_cells(bins: int, budget: Decimal, *, circular: bool) -> int:
 
 
 def usual_patterns(cells: int, *, circular: bool) -> int:
-    """As many patterns as 400 bits allow, at least two, and at least four around a circle."""
+    """The default number of patterns: what 400 bits allow, at least two, and at least four around a circle."""
     return min(8, max(4 if circular else 2, BITS // cells))
 
 
@@ -214,7 +214,7 @@ def _asked(name: str, domain: Domain, buckets: Any, wanted: str, most: int) -> t
 
 
 def _shares(name: str, prior: Any, view: Domain) -> tuple[float, ...]:
-    """What the prior says of each bucket, in round numbers."""
+    """The prior's share of each bucket, in round numbers."""
     if not isinstance(prior, Prior):
         raise reject("prior", name, "a Prior, such as Prior.normal(5, 1, 0, 10)", prior)
     edges = coded_buckets(view).edges

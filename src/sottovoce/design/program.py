@@ -31,7 +31,7 @@ class Solution:
 
     @property
     def variances(self) -> Floats:
-        """At each input, without rounding."""
+        """Variances of a report at each input, without rounding."""
         gaps = self.layout.y[None, :] - self.layout.x[:, None]
         return np.asarray((self.law * gaps**2).sum(axis=1))
 

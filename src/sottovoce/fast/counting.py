@@ -25,7 +25,7 @@ _CELLS = len(POWERS)
 
 
 def by_node(channel: Channel) -> Count:
-    """Where each node has a kernel of its own: supports, groups, coordinates and sums."""
+    """The counter of the channel's own node: supports, groups, coordinates and sums."""
     return counter(channel)
 
 
@@ -103,7 +103,7 @@ def each(channel: Channel) -> Count:
 
 
 def moments(channel: Channel) -> Count:
-    """Six sums for each pair of stretches."""
+    """Sufficient statistics (six sums) for each pair of intervals."""
     parallel = _side_by_side(channel)
     first, second = (np.array(bounds(part), np.int64) for part in parallel.channels)
 

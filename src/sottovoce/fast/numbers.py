@@ -329,7 +329,7 @@ def _outside(array: NDArray[Any], low: int, high: int) -> NDArray[np.bool_]:
 
 # --- the exact way -----------------------------------------------------------------------------------------------
 def _exactly(rounding: Rounding, values: NDArray[np.float64]) -> Positions:
-    """The same as `rounding.position` of each decimal, in plain integers; equal values are read once."""
+    """`rounding.position` of each decimal, in plain integers; equal values are read once."""
     different, places = np.unique(values, return_inverse=True)
     ends = (rounding.low, rounding.high)
     end_places = max(0, *(-int(end.as_tuple().exponent) for end in ends))

@@ -64,7 +64,7 @@ def one_thread_each() -> Iterator[None]:
 
 
 def leave_with_parent() -> None:
-    """In a worker: end when the process that started it is gone, even if that was killed."""
+    """End this worker when the process that started it is gone, even if that was killed."""
     parent = parent_process()
     if parent is None:
         return

@@ -59,7 +59,7 @@ class Check:
     where: str = ""
 
     def text(self, *, alarm: bool) -> str:
-        """In one line."""
+        """The check as one line of text."""
         place = f" ({self.where})" if self.where else ""
         said = f"{self.of}{place}: honest reports give this with probability {self.probability:.1g} or less"
         return f"ALARM: {said}" if alarm else said

@@ -161,7 +161,8 @@ def _not_enumerable(subject: object) -> str:
         return f"An audit needs a mechanism or a channel. Got {type(subject).__name__}."
     return (
         "An audit enumerates the coins of a mechanism or a channel, and those of a function cannot be seen: ask it for"
-        " reports instead, with sv.audit_black_box(function, [value, other_value], claimed=epsilon)."
+        " reports instead, with audit_black_box(function, [value, other_value], claimed=epsilon) of"
+        " sottovoce.privacy.blackbox."
     )
 
 
@@ -282,7 +283,7 @@ def _enumerated_guard(device: Mechanism, promised: Guarantee, problems: list[str
 
 
 def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
-    """For every message its probabilities, code by code."""
+    """The probabilities of every message, code by code."""
     channel = device.channel
     ids, laws = [SOME_ID], []
     if channel.publics or stages_of(channel):
@@ -298,7 +299,7 @@ def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
 
 
 def _compared(device: Mechanism, limit: int, problems: list[str], *, small: int | None = None) -> WorstCase:
-    """Where the enumerated messages differ most; a closed form that differs from them is a problem."""
+    """The worst case of the enumerated messages; a closed form that differs from them is a problem."""
     channel = device.channel
     ids = list(islice(public_words(channel), MAX_IDS + 1)) if channel.publics else [SOME_ID]
     if len(ids) * channel.inputs > limit:

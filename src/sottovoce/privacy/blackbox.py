@@ -43,10 +43,10 @@ Views = Mapping[str, Callable[[bytes], Hashable]]
 
 @runtime_checkable
 class ReportSource(Protocol):
-    """Where reports come from."""
+    """A source of reports."""
 
     def many(self, value: Any, count: int) -> list[bytes]:
-        """This many independent reports of one value."""
+        """Draw `count` independent reports of one value."""
 
 
 @dataclass(frozen=True, slots=True)

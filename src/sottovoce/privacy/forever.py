@@ -130,7 +130,7 @@ def _largest(ratios: Iterator[Fraction | None]) -> Fraction | None:
 
 
 def _some(numbers: range, most: int) -> list[int]:
-    """All of them, or some, evenly spaced."""
+    """At most `most` of the numbers, evenly spaced."""
     return (
         [*numbers]
         if len(numbers) <= most

@@ -68,7 +68,7 @@ class Manipulation:
         )
 
     def text(self) -> str:
-        """In one sentence."""
+        """The largest move as one sentence."""
         noun = self.estimate.evidence.noun
         every = "every" if len(self.low) > 1 else "the"
         known = self.moves[~np.isnan(self.moves)]  # a group that is not estimable has none

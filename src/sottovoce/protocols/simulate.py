@@ -58,7 +58,7 @@ class _Crowd:
         self.unfinished: tuple[Any, ...] = ()  # tallies of a round that did not get its quota
 
     def ask(self, state: State | None) -> Ask:
-        """Who is asked in each round after a state."""
+        """The participants who are asked in each round after a state."""
         done = () if state is None else state.history
         if done and self.seed is None:
             raise ParameterError(

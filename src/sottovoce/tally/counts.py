@@ -75,7 +75,7 @@ def simulate_counts(mechanism: Mechanism, histogram: Any, *, seed: int, joint: b
 
 
 def simulate_held(mechanism: Mechanism, holders: Mapping[Any, int], *, seed: int) -> Tally:
-    """The same for an open domain: the tally of a crowd in which holders[answer] participants hold each answer."""
+    """The tally of a crowd with an open domain: holders[answer] participants hold each answer."""
     codes = np.array([mechanism.domain.encode(answer) for answer in holders], np.int64)
     held = np.array([check_integer("holders", "simulate_held", count, 0, 1 << 40) for count in holders.values()])
     rng = np.random.default_rng(check_integer("seed", "simulate_held", seed, 0, 1 << 256))

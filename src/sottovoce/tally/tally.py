@@ -75,7 +75,7 @@ class Tally:
 
     @property
     def fingerprint(self) -> str:
-        """That of the mechanism."""
+        """The fingerprint of the mechanism."""
         return self.mechanism.fingerprint
 
     def __add__(self, other: object) -> Tally:
@@ -91,7 +91,7 @@ class Tally:
         return Tally(self.mechanism, self.n + other.n, self.cells + other.cells, simulated, self.epoch)
 
     def update(self, reports: Any) -> Tally:
-        """This tally and further reports."""
+        """The tally of these and further reports."""
         further: Tally = self.mechanism.tally(reports)
         return self + replace(further, epoch=self.epoch)
 

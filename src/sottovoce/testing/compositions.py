@@ -350,7 +350,7 @@ APART: list[Make] = [some, half_space, sparse, sparse, sparse, sparse, sparse, h
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:
-    """The same channel with short public words, for proofs, and with those in use."""
+    """A channel with short public words, for proofs, and its twin with those in use."""
     makers = [Maker(seed, word) for word in (SHORT_WORD, LONG_WORD)]
     for _ in range(ATTEMPTS):
         short, long = (maker.channel(depth) for maker in makers)

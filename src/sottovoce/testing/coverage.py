@@ -100,7 +100,7 @@ def _binomial_rows(kind: tuple[int, float, float], rows: Ints) -> Iterator[Row]:
 
 
 def _summed_rows(kinds: list[tuple[int, float, float]], rows: Ints, means: tuple[float, float]) -> Iterator[Row]:
-    """The same for a sum over several kinds, by the characteristic function.
+    """Likely rows for a sum over several kinds of reports, by the characteristic function.
 
     That is as narrow as the law is wide, so few frequencies are needed where counts are large.
     """

@@ -61,7 +61,7 @@ def check_texts(seeds: Iterator[int]) -> Iterator[int]:
 
 
 def main() -> int:
-    """Both kinds in turn, until the time is over."""
+    """Run both kinds of checks in turn, until the time is over."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=None, help="first seed; random if left out")

@@ -29,7 +29,7 @@ OFF = 0.15  # of the range: a mean that is 30 % of half the range off must be no
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
-    """The same question through a small channel."""
+    """The mechanism's question asked through a small channel."""
     rounding = rounding_of(channel)
     if rounding is None:
         raise AssertionError("Numbers are not rounded first.")

@@ -35,7 +35,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 
 
 def check_small(mechanism: Mechanism) -> None:
-    """Both readings are unbiased over the enumerated law. Their independence is checked by the law of the whole."""
+    """The two readings are unbiased over the enumerated law. Their independence is checked by the law of the whole."""
     for part in parts(mechanism) if each_of(mechanism.channel) is not None else (mechanism,):
         mean.check_small(mean.instance(part, part.channel))  # its answers are its codes
 

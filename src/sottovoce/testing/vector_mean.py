@@ -35,7 +35,7 @@ def box_of(channel: Channel) -> Box:
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
-    """The same question through a small channel."""
+    """The mechanism's question asked through a small channel."""
     slots = slots_of(channel)
     domain = box_of(channel) if slots is None else slots.vectors
     return Mechanism(mechanism.name, VectorMean(domain), channel, Decimal(MAX_EPSILON), mechanism.statistic)
@@ -112,7 +112,7 @@ def _step(mechanism: Mechanism, coordinate: int) -> float:
 
 
 def _moments(channel: Channel, number: Fraction) -> tuple[Fraction, Fraction]:
-    """Those of the two grid points beside a number, mixed as rounding mixes them."""
+    """Moments of the two grid points beside a number, mixed as rounding mixes them."""
     known = need(channel, Coordinates)
     grid = known.roundings[0]
     point, rest = divmod(grid.position(number), 1 << PLACES)

@@ -31,7 +31,7 @@ class Rates(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """For codes whose supports may be disjoint: codes lie in groups, and a report *hits* one group.
+    """Rates of codes whose supports may be disjoint: codes lie in groups, and a report *hits* one group.
 
     A report in the group of a code counts +1 (it supports the code) or -1. Any other code gives +1 and -1
     equally often, whether it is of the same group or not; so (plus - minus) / `slope` is unbiased.
@@ -93,7 +93,7 @@ def facet(channel: Channel, kind: type[F]) -> F | None:
 
 
 def need(channel: Channel, kind: type[F]) -> F:
-    """The same, with an error for a channel without the facet."""
+    """The channel as one that has a facet; a channel without it is an error."""
     faceted = facet(channel, kind)
     if faceted is None:
         raise TypeError(f"The reports of a {channel.kind} channel {kind.lacking}.")
@@ -101,7 +101,7 @@ def need(channel: Channel, kind: type[F]) -> F:
 
 
 def trusted(channel: Channel, kind: type[F]) -> F:
-    """The same without a check, for a part that was checked when the composition was asked for its own facet."""
+    """Cast a channel to a facet without a check. Only for parts that `has` has already checked."""
     return cast(F, channel)
 
 
@@ -210,7 +210,7 @@ class Numeric(Facet):
 
     @abstractmethod
     def scales(self) -> tuple[Scale, ...]:
-        """How reports are read as codes, for one stretch of outputs after another."""
+        """How reports are read as codes, for one interval of outputs after another."""
 
     @abstractmethod
     def moments(self, code: Any) -> tuple[Fraction, Fraction]:

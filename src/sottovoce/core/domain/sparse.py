@@ -62,7 +62,7 @@ class Sparse(Domain):
         return self._encode(value, self.most)
 
     def encode_fast(self, value: object) -> Code:
-        """The same code, in time that depends on the number of entries: for simulations, not for devices."""
+        """The code of `encode`, in time that depends on the number of entries: for simulations, not for devices."""
         return self._encode(value, 0)
 
     def _encode(self, value: object, slots: int) -> Code:

@@ -81,13 +81,13 @@ class Collection:
 
     @classmethod
     def from_spec(cls, spec: object) -> Collection:
-        """From plain data."""
+        """Read the collection of a study from plain data."""
         return cls(*take(spec, "the collection of a study", _COLLECTION_KEYS))
 
 
 @dataclass(frozen=True, slots=True)
 class StudyFacts:
-    """What a study says about itself."""
+    """The facts of a study: who asks, what for, how and how long."""
 
     name: str
     owner: str
@@ -137,7 +137,7 @@ class StudyFacts:
 
     @classmethod
     def from_spec(cls, spec: object) -> StudyFacts:
-        """From plain data."""
+        """Read the facts of a study from plain data."""
         values = dict(zip(_STUDY_KEYS, take(spec, "a study", _STUDY_KEYS), strict=True))
         for key in ("name", "owner", "contact", "purpose", "analysts", "unit", "epsilon", "lifetime"):
             text_of(values[key], "a study", key)
@@ -312,7 +312,7 @@ class Manifest:
         return "The device answers this study once and refuses a second answer."
 
     def text(self) -> str:
-        """What it says about the budget, in plain words; numbers are computed from the channels."""
+        """The budget in plain words; numbers are computed from the channels."""
         facts = self.facts
         worst = max(arm.mechanism.epsilon for arm in self.stage.arms)
         lines = [

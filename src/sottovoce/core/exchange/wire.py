@@ -107,7 +107,7 @@ class Batch:
     # --- reading ---------------------------------------------------------------------------------------
     @classmethod
     def from_named(cls, values: Mapping[str, Any]) -> Batch:
-        """From names to values, as a reader of either form finds them; bytes as bytes. Unknown names are refused."""
+        """The batch with these values by name, as either form states them. Unknown names are refused."""
         if set(values) - {"tokens"} != set(KEYS) - {"tokens"}:
             raise ReportError(f"A batch has the fields {', '.join(KEYS[:-1])}, and tokens in some studies.")
         if values["version"] != VERSION or type(values["version"]) is not int:

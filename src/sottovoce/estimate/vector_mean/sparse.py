@@ -18,7 +18,7 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Flags, Floats, Ints
 from sottovoce.estimate.frequency.walsh import hadamard_counts
-from sottovoce.estimate.mean.bounds import bernstein, hoeffding
+from sottovoce.estimate.mean.single import bernstein, hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
 

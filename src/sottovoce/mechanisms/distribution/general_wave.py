@@ -86,10 +86,10 @@ def _visible(codes: int, half: int, upper: Fraction) -> int:
 
 
 def _heights(half: int, upper: Fraction) -> list[Fraction]:
-    """Those of the trapezoid at the outputs from -half to half."""
+    """Heights of the trapezoid at the outputs from -half to half."""
     return [_height(Fraction(abs(away), half + 1), upper) for away in range(-half, half + 1)]
 
 
 def _height(away: Fraction, upper: Fraction) -> Fraction:
-    """Of a trapezoid of height 1 that reaches from -1 to 1, with an upper side from -upper to upper."""
+    """Height of a trapezoid of height 1 that reaches from -1 to 1, with an upper side from -upper to upper."""
     return Fraction(1) if away <= upper else (1 - away) / (1 - upper)

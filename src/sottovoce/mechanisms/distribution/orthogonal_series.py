@@ -101,7 +101,7 @@ def _sign(wave: list[Fraction], e: Fraction) -> Table:
 
 
 def _functions(budget: Decimal, participants: int, smoothness: int) -> int:
-    """As many waves as make noise and what is left out about equal, for so smooth a density."""
+    """The number of waves that makes noise and truncation error about equal for so smooth a density."""
     e = float(odds(budget))
     reports = 4 * participants * ((e - 1) / (e + 1)) ** 2  # participants times epsilon**2, where epsilon is small
     return max(1, round(math.pow(reports, 1 / (2 * smoothness + 2))))

@@ -56,7 +56,7 @@ class StudyAccount:
         delta: float = DELTA,
         rate: object = 1,
     ) -> StudyAccount:
-        """Checked."""
+        """The account of a study from its manifest; all parameters are checked."""
         check_integer("waves", OWNER, waves, 1, MOST_WAVES)
         check_integer("values", OWNER, values, 1, MOST_WAVES)
         if participants is not None:
@@ -85,7 +85,7 @@ class StudyAccount:
 
     @property
     def account(self) -> Account:
-        """This study, by the report that loses most, and all other studies."""
+        """The account of this study, by the report that loses most, and of all other studies."""
         entries = []
         for arm in self.manifest.stage.arms:
             once, forever, delta = arm.mechanism.claimed, arm.mechanism.claimed_forever, arm.mechanism.delta or 0
@@ -120,7 +120,7 @@ class StudyAccount:
 
     @property
     def sequences(self) -> dict[str, Decimal | None]:
-        """By arm with a memo: the most that its reports lose over all sequences of answers; None without a bound."""
+        """The largest loss over all sequences of answers, by arm with a memo; None without a bound."""
         losses = {arm.name: fresh_loss(arm.mechanism) for arm in self._memos}
         return {name: None if one is None else self.taken * one for name, one in losses.items()}
 

@@ -50,7 +50,7 @@ class Decision:
 
     @property
     def reason(self) -> str:
-        """In words."""
+        """The decision and its reason in one sentence."""
         if self.adapted:
             return (
                 "Adapted: after round one the channel designed for its answers promised"

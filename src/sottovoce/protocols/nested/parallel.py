@@ -51,7 +51,7 @@ class _Progress:
         return self.stage.quota if isinstance(self.stage, Round) else None
 
     def after(self, tallies: Tallies, *, last: bool) -> _Progress:
-        """Its progress after a round of the whole; in the last one everyone is asked, so every branch ends."""
+        """The branch's progress after a round of all branches; in the last one everyone is asked, so each ends."""
         counted = tuple(a + b for a, b in zip(self.begun, tallies, strict=True)) if self.begun else tallies
         reports = reports_of(counted)
         if reports < (self.quota or 0) or (self.quota is None and not last):
@@ -90,7 +90,7 @@ class Parallel(Protocol):
         return largest
 
     def effort(self) -> int:
-        """Its own work, in addition to that of its branches."""
+        """The work of assigning people, in addition to that of the branches."""
         return ROUNDS_EFFORT
 
     def start(self) -> Round:

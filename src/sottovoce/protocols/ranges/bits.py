@@ -102,7 +102,7 @@ def threshold_of(tally: Tally) -> Decimal:
 
 
 def spread(domain: Integers | Interval, low: float, high: float, count: int) -> list[Decimal]:
-    """About `count` thresholds strictly inside a stretch: evenly spaced, and geometrically if magnitudes differ much.
+    """About `count` thresholds strictly inside a interval: evenly spaced, and geometrically if magnitudes differ much.
 
     Answers have any magnitude, and most ranges are far too wide; so half of the thresholds fall by a constant ratio
     toward zero.
@@ -133,7 +133,7 @@ def _falling(outer: float, inner: float, count: int) -> Floats:
 def inside(
     domain: Integers | Interval, places: Iterable[Decimal], low: float = -inf, high: float = inf
 ) -> list[Decimal]:
-    """Different thresholds that split the domain, inside a stretch; whole ones for whole numbers."""
+    """Different thresholds that split the domain, inside a interval; whole ones for whole numbers."""
     if domain.whole is not None:
         integers = {place.to_integral_value() for place in places}
         split = [place for place in integers if domain.low < place <= domain.high]

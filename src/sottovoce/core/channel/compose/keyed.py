@@ -132,7 +132,7 @@ class Keyed(Channel, Grouped, Numbered, Costed):
         return self.key.contains(key) and self.inner.contains(within)
 
     def ratio(self) -> Fraction:
-        """That of the inner channel if both codes are supported; of key and neutral law together if one is.
+        """The inner channel's ratio if both codes are supported; that of key and neutral law together if one is.
 
         Two reports of the key that both support their code are equally likely, and so are two that do not.
         """
@@ -183,7 +183,7 @@ def spread(inner: Channel) -> Fraction:
 
 
 def _total(likelihoods: Sequence[Fraction]) -> Fraction:
-    """Their sum; equal numbers are counted and multiplied."""
+    """The sum of likelihoods; equal ones are counted and multiplied."""
     return sum((count * value for value, count in Counter(likelihoods).items()), Fraction(0))
 
 

@@ -136,7 +136,7 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         if isinstance(self.first, Rounding):
-            point = int((code - Fraction(self.first.low)) / self.first.step)
+            point = self.first.position(code) >> PLACES
             between: Iterable[int] = range(point, min(point + 2, self.second.inputs))
         elif self._terms > MAX_CELLS:
             raise TooLargeError(
@@ -144,10 +144,8 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
             )
         else:
             between = filter(self.first.contains, range(self.second.inputs))  # a likelihood is defined on reports only
-        return sum(
-            (self.first.likelihood(m, code) * self.second.likelihood(report, m, public) for m in between),
-            Fraction(0),
-        )
+        weights = ((m, self.first.likelihood(m, code)) for m in between)
+        return sum((weight * self.second.likelihood(report, m, public) for m, weight in weights if weight), Fraction(0))
 
     @property
     def _terms(self) -> int:
@@ -231,7 +229,7 @@ class Then(_Composed, Numeric, Extremal, Divergent):
     kind: ClassVar[str] = "then"
 
     def ratio(self) -> Fraction:
-        """That of the second if the first reaches each of its codes with probability 1, else of the product."""
+        """The second stage's ratio if the first reaches each of its codes with probability 1, else the product's."""
         if isinstance(self.first, Rounding) or (isinstance(self.first, Table) and self.first.reaches_every_output()):
             return self.second.ratio()
         known = self.first.ratio_before(self.second) if isinstance(self.first, Place) else None
@@ -246,14 +244,14 @@ class Then(_Composed, Numeric, Extremal, Divergent):
         return _Composed.has(self, kind)
 
     def delta(self, odds: Fraction) -> Fraction:
-        """That of the second: between grid points laws are mixed, and mixing does not increase delta."""
+        """The second stage's delta: between grid points laws are mixed, and mixing does not increase delta."""
         return delta(self.second, odds)
 
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
         return extremes(self.second)
 
     def scales(self) -> tuple[Scale, ...]:
-        """In the numbers that were rounded instead of steps of their grid."""
+        """The scales in the numbers that were rounded, instead of steps of their grid."""
         low, step = Fraction(self.rounding.low), self.rounding.step
         scales = trusted(self.second, Numeric).scales()
         return tuple(Scale(first, origin - slope * low / step, slope / step) for first, origin, slope in scales)
@@ -362,7 +360,7 @@ class Chain(_Composed, Memoised, Supporting, Masked):
         return bits_ratio([r.own for r in rates], [r.other for r in rates], self.first.encoding, self.first.ones)
 
     def effort(self) -> Effort:
-        """Of one report, and of all reports together."""
+        """The effort of one report, and of all reports together."""
         first, second = effort(self.first), effort(self.second)
         known = summed(self, self._law_effort(first, second))
         if not isinstance(self.first, Bits) or not self._has_bit_rates:

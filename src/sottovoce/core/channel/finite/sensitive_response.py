@@ -76,7 +76,7 @@ class Sparing(Channel, Numbered, Supporting, Guarded, Costed):
         raise PrivacyError("A code that is not sensitive has a report of its own: the ratio is infinite.")
 
     def guarded_ratio(self, sensitive: frozenset[int]) -> Fraction | None:
-        """That of the sensitive codes' reports, unless a code with a report of its own is to be protected."""
+        """The ratio of the sensitive codes' reports; None if a code with a report of its own is to be protected."""
         return self.rates(self.sensitive[0]).own / units(self.other) if sensitive <= self.protected else None
 
     @property

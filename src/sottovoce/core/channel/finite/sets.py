@@ -110,7 +110,7 @@ class ProjectiveSets(Declared):
         return self.number(free)
 
     def rates(self, inside: Fraction) -> Rates:
-        """Of its set, a code shares `common` outputs with that of another code."""
+        """Support rates of sets of which two share `common` outputs."""
         near = inside * self.common / self.size
         far = (1 - inside) * (self.size - self.common) / (self.outputs - self.size)
         return Rates(inside, near + far)

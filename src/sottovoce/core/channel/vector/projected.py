@@ -81,7 +81,7 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
         return 2 * self.size
 
     def codes(self) -> Iterable[Any]:
-        """Both ends of each axis, as those of a cap."""
+        """The two ends of each axis, as for `Cap`."""
         return axis_ends(self.size)
 
     @property
@@ -175,7 +175,7 @@ def padded(size: int) -> int:
 
 
 def projections(size: int) -> list[int]:
-    """To how many dimensions a vector may be projected: to fewer than all only if the rotation is good enough."""
+    """The dimensions to which a vector may be projected: fewer than all only if the rotation is good enough."""
     full = padded(size)
     return [1 << power for power in range(3, full.bit_length())] if full >= LEAST else [full]
 

@@ -63,7 +63,7 @@ class Hints(Slots, Summed, Costed):
 
     @property
     def width(self) -> int:
-        """Where the second half of a report starts: at a whole word."""
+        """The bit at which the second half of a report starts: at a whole word."""
         return -(-self.dimensions // 64) * 64
 
     @property

@@ -104,7 +104,7 @@ class Cap(Channel, Vectors, Summed, Capped):
         return 2 * self.size
 
     def codes(self) -> Iterable[Any]:
-        """Both ends of each axis, as a sample of the continuum of vectors."""
+        """The two ends of each axis, as a sample of the continuum of vectors."""
         return axis_ends(self.size)
 
     @property

@@ -34,7 +34,7 @@ def _choose(words, at, cumulative, guide, bits, chosen):
 
 @compiled
 def _take(chosen, channel, start, reports, rejected, out, redo):
-    """Without a branch on the coin; rejections of the other channels do not count."""
+    """Copy one channel's reports without a branch on the coin; rejections of the other channels do not count."""
     for i in range(chosen.shape[0]):
         mine = chosen[i] == channel
         out[i] = np.uint64(reports[i]) + start if mine else np.uint64(out[i])
