@@ -57,12 +57,13 @@ waits as well: it sends nothing, but a program that asks again may send right af
 
 ```python
 import sottovoce as sv
+from sottovoce.client import Tick, Untimed
 
 m = sv.mechanism("grr", sv.Categories(["lark", "owl", "neither"]), epsilon=1)
 client = sv.Client(m)
 print(client.tick, len(client.report("owl")))
-patient = sv.Client(m, tick=sv.Tick(0.05))  # a slower device, or a longer answer
-simulated = sv.Client(m, tick=sv.NoTick())  # at once: for simulations only
+patient = sv.Client(m, tick=Tick(0.05))  # a slower device, or a longer answer
+simulated = sv.Client(m, tick=Untimed())  # at once: for simulations only
 ```
 
 ```text
@@ -114,7 +115,7 @@ def table(rows: Rows) -> Iterator[str]:
         first, second = (f"{median:.1f}" for median in row["microseconds"])
         name = row["name"] if " " in row["name"] else f"`{row['name']}`"
         yield (
-            f"| {name} | {row['inputs']} | {tick} | {row['message']:.2f} | {row['found']:.2f} |"
+            f"| {name} | {row['inputs']} | {tick} | {row['message']:.2f} | {row['loss']:.2f} |"
             f" {first} µs, {second} µs |"
         )
 

@@ -21,7 +21,7 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.group.common import mean_variance
-from sottovoce.study.planners.vector import mean_coordinate_variance
+from sottovoce.study.planners.vector_mean import mean_coordinate_variance
 from sottovoce.study.workloads import error_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "methods.md"

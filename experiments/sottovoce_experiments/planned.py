@@ -18,7 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
-from sottovoce.estimate.shares.evidence import from_cells
+from sottovoce.estimate.frequency.evidence import from_cells
 from sottovoce.study.plan import plan
 from sottovoce.tally.counts import BY_CELL, simulate_cells
 from sottovoce_experiments.experiment import Experiment, Late, Row

@@ -26,10 +26,12 @@ from sottovoce.client.sealing import seal
 from sottovoce.core.asked import Asked
 from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
 from sottovoce.core.exchange.wire import VERSION, Batch
+from sottovoce.protocols.ask import AskEveryone
+from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.service.app import Application
 from sottovoce.service.collector import Collector, add_study
-from sottovoce.service.course import Course, written_protocol
 from sottovoce.service.logs import make_log
+from sottovoce.service.running_study import RunningStudy, written_protocol
 from sottovoce.service.shuffler.opening import sealed_route_of
 from sottovoce.service.shuffler.unsealing import new_key
 from sottovoce.service.stores.sqlite import SQLiteStore
@@ -55,7 +57,7 @@ categories = ["a", "b", "c"]
 def target(folder: Path) -> Iterator[Application]:
     """A collector with a study of plain reports, and one of sealed ones."""
     domain = sv.Categories(["a", "b", "c"])
-    protocol = sv.SideBySide((sv.Branch("answer", sv.AskEveryone(sv.mechanism("grr", domain, epsilon=1), "answer")),))
+    protocol = Parallel((Branch("answer", AskEveryone(sv.mechanism("grr", domain, epsilon=1), "answer")),))
     facts = StudyFacts("fuzz", "A fuzzer", "fuzz@example.org", "To find mistakes.", "event", Decimal(1), Decimal(1))
     private, public = new_key()
     (folder / "key").write_text(private, encoding="utf-8")
@@ -72,9 +74,9 @@ def target(folder: Path) -> Iterator[Application]:
             collector.writer.stop()
 
 
-def sealed_body(course: Course, epoch: int, kind: int, given: bytes) -> bytes:
+def sealed_body(running: RunningStudy, epoch: int, kind: int, given: bytes) -> bytes:
     """A seal that a device made, one that cannot be opened, or anything behind the right prefix."""
-    manifest = course.manifest
+    manifest = running.manifest
     if kind == 1:
         return manifest.prefix + given
     made = seal(manifest, Batch(manifest.prefix, epoch, 1, 0, secrets.token_bytes(16), b"\x01"))
@@ -87,7 +89,7 @@ def run(app: Application, examples: int, *, seconds: float | None = None) -> int
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     operations = [found.ok() for found in schema.get_all_operations()]
     operations = [one for one in operations if not one.path.endswith("/stream")]  # which does not end
-    plain, sealed = app.collector.courses.values()
+    plain, sealed = app.collector.studies.values()
     done = 0
     while True:
         for operation in operations:
@@ -107,14 +109,14 @@ def run(app: Application, examples: int, *, seconds: float | None = None) -> int
                 nonlocal done
                 done += 1
                 # Most cases name the study that there is; a batch also its manifest, so that it reaches the store.
-                course = sealed if case.operation.path.endswith("/sealed") else plain
-                epoch = course.manifest.facts.collection.epoch(app.collector.today())
+                running = sealed if case.operation.path.endswith("/sealed") else plain
+                epoch = running.manifest.facts.collection.epoch(app.collector.today())
                 if real and "study" in (case.path_parameters or {}):
-                    case.path_parameters["study"] = course.name
-                if real and course is sealed:
-                    case.body = sealed_body(course, epoch, real, str(case.body).encode())
+                    case.path_parameters["study"] = running.name
+                if real and running is sealed:
+                    case.body = sealed_body(running, epoch, real, str(case.body).encode())
                 elif real > 1 and isinstance(case.body, dict) and "manifest" in case.body:
-                    body = {**case.body, "manifest": course.manifest.prefix.hex(), "round": 1, "arm": 0}
+                    body = {**case.body, "manifest": running.manifest.prefix.hex(), "round": 1, "arm": 0}
                     case.body = {**body, "epoch": epoch}
                     if real == 3:  # one report that is counted
                         case.body |= {"version": VERSION, "ids": secrets.token_hex(16), "payloads": "01"}

@@ -27,8 +27,8 @@ LEFT_OUT = (
 # What decides ratio, likelihood, odds, coins, sampling, audit, refusals of a device, and intervals.
 CRITICAL = (
     "core/*", "mechanisms/*", "client/*", "privacy/*", "fast/kernels/*", "fast/words.py", "fast/batch.py",
-    "estimate/shares/intervals/binomials.py", "estimate/shares/evidence.py", "estimate/shares/base.py",
-    "estimate/shares/supports.py", "estimate/shares/contrasts.py", "estimate/shares/matrix.py",
+    "estimate/frequency/intervals/binomials.py", "estimate/frequency/evidence.py", "estimate/frequency/base.py",
+    "estimate/frequency/supports.py", "estimate/frequency/contrasts.py", "estimate/frequency/matrix.py",
     "estimate/estimate.py", "estimate/evidence.py", "estimate/reading.py",
 )  # fmt: skip
 CRITICAL_SHARE = 3  # a critical file is sampled so many times as often as another one of the same size

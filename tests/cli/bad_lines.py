@@ -159,15 +159,15 @@ BAD = {
     "serve: no key": ("serve nowhere.toml --store out.serve --key good.csv", "The file of the collector's key must"),
     "serve: no study": ("serve nowhere.toml --store out.serve", "The study file cannot be read: No such file"),
     "serve: not a study": ("serve good.csv --store out.serve", "The study file has"),
-    "serve: nothing to serve": ("serve --store nowhere.sqlite", "There is no store of this name"),
-    "status: no store": ("status nowhere.sqlite", "There is no store of this name"),
+    "serve: nothing to serve": ("serve --store nowhere.sqlite", "There is no store at this path"),
+    "status: no store": ("status nowhere.sqlite", "There is no store at this path"),
     "status: not a store": ("status good.csv", "The store cannot be opened"),
-    "backup: no store": ("backup nowhere.sqlite -o out.backup", "There is no store of this name"),
+    "backup: no store": ("backup nowhere.sqlite -o out.backup", "There is no store at this path"),
     "restore: no backup": ("restore nowhere.sqlite --store out.sqlite", "The backup cannot be read: No such file"),
-    "export: no store": ("export nowhere.sqlite -o out.folder", "There is no store of this name"),
-    "close: no store": ("close nowhere.sqlite", "There is no store of this name"),
-    "invite: no store": ("invite nowhere.sqlite --count 3 -o out.txt", "There is no store of this name"),
-    "token: no store": ("token nowhere.sqlite --name anna --scope read", "There is no store of this name"),
+    "export: no store": ("export nowhere.sqlite -o out.folder", "There is no store at this path"),
+    "close: no store": ("close nowhere.sqlite", "There is no store at this path"),
+    "invite: no store": ("invite nowhere.sqlite --count 3 -o out.txt", "There is no store at this path"),
+    "token: no store": ("token nowhere.sqlite --name anna --scope read", "There is no store at this path"),
     "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "two of epsilon, participants and an error"),
     "plan: too few people": (
         "plan frequency --low 0 --high 9 --participants 50 --half-width 0.001",
@@ -185,6 +185,10 @@ BAD = {
     "plan: vector without size": (
         "plan vector-mean --low 0 --high 1 --epsilon 1 --participants 9",
         "needs --dimensions",
+    ),
+    "plan: vector with a step": (
+        "plan vector-mean --dimensions 2 --low 0 --high 9 --step 0.5 --epsilon 1 --participants 9",
+        "--step needs a range for each number of a vector",
     ),
     "plan: vector of both kinds": (
         "plan vector-mean --dimensions 9 --radius 1 --most 2 --epsilon 1 --participants 9",
@@ -238,7 +242,15 @@ BAD = {
     ),
     "privatize: bounds": (
         "privatize good.csv --column v --method grr --epsilon 1 --low 0.5 --high 9 -o out.parquet",
-        "a whole number, unless --real",
+        "a whole number, unless --real or --step",
+    ),
+    "privatize: step without a range": (
+        "privatize good.csv --column v --epsilon 1 --categories 1,2 --step 0.5 -o out.parquet",
+        "--step needs --low and --high: it is the distance of possible numbers in a range.",
+    ),
+    "privatize: step that does not fit": (
+        "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --step 0.7 -o out.parquet",
+        "'step' parameter of interval must be a number above 0 of which high - low is a multiple",
     ),
     "privatize: continuum": (f"privatize good.csv {V} --real -o out.parquet", "not a continuum"),
     "privatize: spec and more": (f"privatize good.csv {V} --spec spec.json -o out.parquet", "leave out the options"),

@@ -12,7 +12,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client import Client
-from sottovoce.client.tick import NoTick
+from sottovoce.client.tick import Untimed
 from sottovoce.core.specs import canonical
 from tests.cli.test_files import Done, call, tallied
 
@@ -29,7 +29,7 @@ def built(name: str) -> sv.Mechanism:
 
 def sent(m: sv.Mechanism, count: int = 5) -> list[bytes]:
     """Messages as a device makes them, without waiting for a tick."""
-    client = Client(m, tick=NoTick())
+    client = Client(m, tick=Untimed())
     return [client.report(ANSWERS[m.name]) for _ in range(count)]
 
 
@@ -166,7 +166,7 @@ def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
 def test_an_id_that_no_device_uses_is_a_reason(tmp_path: Path) -> None:
     """2**53 is not a multiple of three: the id that is all ones chooses no coordinate of three."""
     m = sv.mechanism("sampled", sv.Box(-1, 1, 3), epsilon=1)
-    client = Client(m, tick=NoTick())
+    client = Client(m, tick=Untimed())
     messages = [client.report([0, 0, 1]) for _ in range(3)]
     data = b"".join([*messages, b"\xff" * 16 + messages[0][16:]])
     assert count(m, tmp_path, "-", "--strict", stdin=data).code == 2

@@ -10,11 +10,12 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.client import NoTick
-from sottovoce.client.given import values_of
+from sottovoce.client import Untimed
+from sottovoce.client.answers import values_of
 from sottovoce.client.participant import Participant
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.core.specs import canonical
 from tests.client.collectors import HOURS, facts
 
@@ -27,17 +28,17 @@ def asked_apart() -> Manifest:
         sv.Asked("long", LONG, {"en": "How long?"}, attribute="hours"),
     )
     arms = tuple(
-        sv.Arm(name, sv.mechanism(method, HOURS.domain, epsilon=1))
+        Arm(name, sv.mechanism(method, HOURS.domain, epsilon=1))
         for name, method in (("hours", "bernoulli"), ("long", "square-wave"))
     )
-    return Manifest(facts(), questions, sv.Round(arms))
+    return Manifest(facts(), questions, Round(arms))
 
 
 def test_one_answer_feeds_every_question_about_the_attribute() -> None:
     manifest = Manifest.from_spec(asked_apart().content)
     assert manifest == asked_apart() and manifest.asked(1).attribute == "hours"
     assert values_of(manifest, {"hours": 9.5}) == [9.5, 9.5]
-    assert Participant(None, tick=NoTick()).answer(manifest, {"hours": 9.5}).state == "queued"
+    assert Participant(None, tick=Untimed()).answer(manifest, {"hours": 9.5}).state == "queued"
     with pytest.raises(ParameterError, match="The question 'hours' needs an answer"):
         values_of(manifest, {"long": 9.5})
 

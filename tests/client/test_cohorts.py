@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
-from sottovoce.client import NoTick
+from sottovoce.client import Untimed
 from sottovoce.client.memo import Memo
 from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.coins import TapeCoins
@@ -25,7 +25,7 @@ def cohort_of(mechanism: Mechanism, message: bytes) -> int:
 def test_the_cohort_of_a_device_is_the_same_in_all_reports(tmp_path: Path) -> None:
     mechanism = in_cohorts()
     path = tmp_path / "memo"
-    device = sv.Client(mechanism, lifetime_limit=20, memo=path, tick=NoTick())
+    device = sv.Client(mechanism, lifetime_limit=20, memo=path, tick=Untimed())
     messages = [device.report(value % 3) for value in range(30)]
     assert {cohort_of(mechanism, message) for message in messages} == {Memo(path).keep(mechanism, 0).cohort}
     assert len({message[:16] for message in messages}) == 30

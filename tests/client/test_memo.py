@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
-from sottovoce.client import NoTick
+from sottovoce.client import Untimed
 from sottovoce.client.device_file import VERSION
 from sottovoce.client.memo import Kept, KeptCoins, Memo, Spent, _text
 from sottovoce.client.tick import SHORTEST, WRITTEN, public_tick
@@ -40,19 +40,19 @@ def path(tmp_path: Path) -> Path:
 
 
 def client(mechanism: Mechanism, path: Path, lifetime: float = 20) -> sv.Client:
-    return sv.Client(mechanism, lifetime_limit=lifetime, memo=path, tick=NoTick())
+    return sv.Client(mechanism, lifetime_limit=lifetime, memo=path, tick=Untimed())
 
 
 def in_process(code: str, path: Path, *, toy: str = "unary", wait: bool = True) -> subprocess.Popen[str]:
     """Another process with a memo in this file; it prints what it finds."""
     start = """
         import os, sys
-        from sottovoce.client import Client, NoTick
+        from sottovoce.client import Client, Untimed
         from sottovoce.client.memo import Memo
         from tests.client.toys import in_cohorts, unary
         path, mechanism = sys.argv[1], unary() if sys.argv[2] == "unary" else in_cohorts()
         memo = Memo(path)
-        client = Client(mechanism, lifetime_limit=20, memo=path, tick=NoTick())
+        client = Client(mechanism, lifetime_limit=20, memo=path, tick=Untimed())
     """
     script = textwrap.dedent(start) + textwrap.dedent(code)
     process = subprocess.Popen(
@@ -197,7 +197,7 @@ def test_the_lifetime_limit_counts_distinct_values(name: str, path: Path) -> Non
     assert Memo(path).spent(mechanism).values == 3
     assert client(mechanism, path, 6.6).report(1)
     with pytest.raises(sv.PrivacyError, match="more than 1 different"):
-        sv.Client(mechanism, memo=path, tick=NoTick()).report(1)
+        sv.Client(mechanism, memo=path, tick=Untimed()).report(1)
 
 
 def some_memos() -> list[Mechanism]:
@@ -222,7 +222,7 @@ def test_processes_at_once_share_the_lifetime_limit(path: Path) -> None:
         "for number in range(5):\n"
         "    own = replace(mechanism, name=f'toy-{number}-{os.getpid()}')\n"
         "    try:\n"
-        "        answered += len(Client(own, lifetime_limit=6.6, memo=path, tick=NoTick()).report(1)) > 0\n"
+        "        answered += len(Client(own, lifetime_limit=6.6, memo=path, tick=Untimed()).report(1)) > 0\n"
         "    except sottovoce.PrivacyError:\n"
         "        pass\n"
         "print(answered)"
@@ -234,7 +234,7 @@ def test_processes_at_once_share_the_lifetime_limit(path: Path) -> None:
 
 
 def test_without_a_lifetime_limit_one_value_is_answered(path: Path) -> None:
-    device = sv.Client(TOYS["unary"], memo=path, tick=NoTick())
+    device = sv.Client(TOYS["unary"], memo=path, tick=Untimed())
     assert device.most_values == 1
     for _ in range(3):
         device.report(1)
@@ -250,7 +250,7 @@ def test_foreign_values_touch_no_file(path: Path) -> None:
 
 
 def test_a_mechanism_without_a_memo_leaves_the_file_alone(path: Path) -> None:
-    device = sv.Client(sv.mechanism("grr", sv.Integers(0, 3), epsilon=1), memo=path, tick=NoTick())
+    device = sv.Client(sv.mechanism("grr", sv.Integers(0, 3), epsilon=1), memo=path, tick=Untimed())
     assert len(device.report(1)) == 17 and device.most_values is None
     assert not path.exists()
 

@@ -12,12 +12,13 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.client import NoTick
+from sottovoce.client import Untimed
 from sottovoce.client.participant import Participant
 from sottovoce.client.transport import HttpTransport, Interrupted, Unreached, fetch_manifest, parsed
 from sottovoce.core.errors import CollectorError, ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.core.round import Arm, Round
 from tests.client.collectors import ANSWERS, COUNTED, HOURS, served, sleep
 
 MANIFEST = sleep()
@@ -46,7 +47,7 @@ def collector(**replies: tuple[int, dict[str, str], bytes]) -> Any:
 def test_a_device_answers_over_http_and_says_nothing_about_itself(tmp_path: Path) -> None:
     answer, seen = collector()
     with served(answer) as base:
-        me = Participant(tmp_path / "device", tick=NoTick())
+        me = Participant(tmp_path / "device", tick=Untimed())
         for address in (base, f"{base}/", f"{base}{STUDY}", f"{base}{STUDY}/manifest"):
             manifest, url = me.fetch(address)
             assert manifest == MANIFEST and url == f"{base}{STUDY}"
@@ -60,7 +61,7 @@ def test_a_device_answers_over_http_and_says_nothing_about_itself(tmp_path: Path
 def test_a_closed_study_is_not_answered_and_what_waits_is_taken_back(tmp_path: Path, state: str) -> None:
     answer, seen = collector(manifest=(200, {"Study-State": state}, MANIFEST.content))
     with served(answer) as base:
-        me = Participant(tmp_path / "device", tick=NoTick())
+        me = Participant(tmp_path / "device", tick=Untimed())
         with pytest.raises(CollectorError, match="This study is closed: it takes no more answers"):
             me.fetch(f"{base}{STUDY}")
         assert me.answer(MANIFEST, ANSWERS, url=f"{base}{STUDY}", send=False).state == "queued"
@@ -75,7 +76,7 @@ def test_one_connection_is_kept_where_it_is_wanted() -> None:
     with served(answer) as base:
         transport = HttpTransport(keep=True)
         for _ in range(3):
-            me = Participant(None, tick=NoTick(), transport=transport)
+            me = Participant(None, tick=Untimed(), transport=transport)
             assert me.answer(MANIFEST, ANSWERS, url=f"{base}{STUDY}").state == "accepted"
         assert len(transport._kept or {}) == 1
         transport.close()
@@ -92,7 +93,7 @@ def test_what_was_not_sent_and_what_may_have_been(tmp_path: Path) -> None:
     with served(answer) as base:
         with pytest.raises(Interrupted):
             HttpTransport().post(f"{base}/x", b"", "text/plain")
-        me = Participant(tmp_path / "device", tick=NoTick())
+        me = Participant(tmp_path / "device", tick=Untimed())
         assert me.answer(MANIFEST, ANSWERS, url=f"{base}{STUDY}").state == "queued"
         assert me.send()[0].state == "queued"
     assert len({body for _, _, body in seen[1:]}) == 1 and [one.attempts for one in me.reports()] == [2]
@@ -129,7 +130,7 @@ def test_a_collector_that_answers_nonsense_does_not_hold_up_other_studies(tmp_pa
     replies = {"manifest": (200, {}, b"not JSON")}
     wrong, _ = collector(**replies)
     right, seen = collector()
-    me = Participant(tmp_path / "device", tick=NoTick())
+    me = Participant(tmp_path / "device", tick=Untimed())
     with served(wrong) as bad, served(right) as good:
         me.answer(sleep(purpose="Another."), ANSWERS, url=f"{bad}{STUDY}", send=False)
         me.answer(MANIFEST, ANSWERS, url=f"{good}{STUDY}", send=False)
@@ -141,7 +142,7 @@ def test_a_full_queue_says_when_to_come_back(tmp_path: Path) -> None:
     for text, seconds in (("3", 3.0), ("soon", 0.0), ("-1", 0.0)):
         answer, _ = collector(post=(429, {"Retry-After": text}, b"{}"))
         with served(answer) as base:
-            me = Participant(None, tick=NoTick())
+            me = Participant(None, tick=Untimed())
             found = me.answer(MANIFEST, ANSWERS, url=f"{base}{STUDY}")
             assert (found.state, found.retry_after) == ("queued", seconds)
 
@@ -212,7 +213,7 @@ def test_the_command_answers_a_study(
 def test_the_command_queues_sends_and_withdraws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "manifest.json"
     question = sv.Asked("hours", HOURS)
-    one = Manifest(MANIFEST.facts, (question,), sv.Round((MANIFEST.stage.arms[0],)))
+    one = Manifest(MANIFEST.facts, (question,), Round((MANIFEST.stage.arms[0],)))
     file.write_bytes(one.content)
 
     def states() -> list[str]:
@@ -237,7 +238,7 @@ def test_the_command_queues_sends_and_withdraws(tmp_path: Path, capsys: pytest.C
 def test_the_command_reads_pairs_and_reasons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     means = sv.Asked("bmi", sv.GroupMean(sv.Categories(["f", "m"]), sv.Interval(10, 60)), missing=("refused",))
     mechanism = next(sv.mechanism(name, means.full_question.domain, epsilon=1) for name in sv.names(sv.GroupMean))
-    one = Manifest(MANIFEST.facts, (means,), sv.Round((sv.Arm("bmi", mechanism),)))
+    one = Manifest(MANIFEST.facts, (means,), Round((Arm("bmi", mechanism),)))
     file = tmp_path / "manifest.json"
     file.write_bytes(one.content)
     for number, (value, code) in enumerate((("f, 22.5", 0), ("refused", 0), ("f", 2), ("x, 22.5", 2), ("[1", 2))):

@@ -19,8 +19,8 @@ from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Block, Channel, HadamardSets, Subset, Table
 from sottovoce.core.channel.closed_forms import delta
 from sottovoce.core.guarantee import IDEALISED, KINDS, PURE, Approximate, Guarantee, UtilityOptimised
+from sottovoce.core.spec_cost import effort
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.core.work import effort
 
 SOURCE = Path(sv.__file__).parent
 HALF, MORE = UNIT // 2, UNIT * 3 // 5

@@ -45,9 +45,9 @@ from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.guarantee import PURE, Approximate
 from sottovoce.core.question import Frequency
 from sottovoce.core.round import Arm
+from sottovoce.core.spec_cost import MAX_STEPS, MAX_TRIES, Budget, check_nodes, check_work, effort, tries
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.core.work import MAX_STEPS, MAX_TRIES, Budget, check_nodes, check_work, effort, tries
-from sottovoce.protocols.ask import AskOneOfSeveral
+from sottovoce.protocols.ask import AskOneOf
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
@@ -295,11 +295,11 @@ def test_files_of_many_specifications_share_a_budget() -> None:
     assert MAX_STEPS / 8 < steps < MAX_STEPS / 2
     assert sv.Mechanism.from_spec(one.spec()) == one
     tally = Tally.empty(one)
-    quick = AskOneOfSeveral((Arm("a", sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)),))
+    quick = AskOneOf((Arm("a", sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)),))
     many = State(quick, ((tally,) * 12,), {})
     with pytest.raises(SpecError, match="steps of exact arithmetic"):
         resume(checkpoint(many))
-    asked, often = (AskOneOfSeveral(tuple(Arm(f"{place}", one) for place in range(count))) for count in (2, 12))
+    asked, often = (AskOneOf(tuple(Arm(f"{place}", one) for place in range(count))) for count in (2, 12))
     assert protocol_from_spec(protocol_spec(asked)) == asked
     with pytest.raises(SpecError, match="steps of exact arithmetic"):
         protocol_from_spec(protocol_spec(often))

@@ -31,7 +31,7 @@ def collected(place: str, rows: list[made.Row]) -> tuple[Manifest, str, int, lis
     store = open_store(place)
     name = add(store, everyone(grr(10), sv.mechanism("olh", sv.Integers(0, 9), epsilon=1)))
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         for batch in drawn(manifest, np.zeros(400, int), 7):
             assert told(send(collector, name, batch)) == (len(batch), 0, [], None)
             assert told(send(collector, name, batch))[:2] == (0, len(batch))

@@ -15,7 +15,7 @@ from sottovoce.cli import main
 from sottovoce.estimate.candidates import SelectedList, Selection
 from sottovoce.estimate.decoders import lasso
 from sottovoce.estimate.decoders.lasso import discoveries
-from sottovoce.estimate.shares.design import rows_of
+from sottovoce.estimate.frequency.design import rows_of
 from sottovoce.fast.encode import encode
 from sottovoce.tally.counts import simulate_held
 from sottovoce_experiments.words import LEVEL, candidate, cell, holders

@@ -27,12 +27,12 @@ from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Counted
-from sottovoce.estimate.shares import likelihood
-from sottovoce.estimate.shares import mixture as shapes
-from sottovoce.estimate.shares.likelihood import levels, of_reports
-from sottovoce.estimate.shares.maximise import NotConvergedWarning, certificate, em_step, maximise
-from sottovoce.estimate.shares.mixture import Dense, Floats
+from sottovoce.estimate.evidence import Counted, Floats
+from sottovoce.estimate.frequency import likelihood
+from sottovoce.estimate.frequency import mixture as shapes
+from sottovoce.estimate.frequency.likelihood import levels, of_reports
+from sottovoce.estimate.frequency.maximise import NotConvergedWarning, certificate, em_step, maximise
+from sottovoce.estimate.frequency.mixture import Dense
 from sottovoce.fast.batch import Reports
 
 HALF = UNIT // 2

@@ -17,21 +17,22 @@ import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
 from sottovoce.core.channel.facets import Supporting, need, outputs_of
+from sottovoce.core.domain import Select
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.group import evidence as group
-from sottovoce.estimate.group import power as group_power
-from sottovoce.estimate.group.equal_means import PairTests
-from sottovoce.estimate.group.law import key_law
-from sottovoce.estimate.group.ratio import Ratios, Shown
-from sottovoce.estimate.group.shown_shares import lowest_share
-from sottovoce.estimate.group.truth import Crowd, square_line
-from sottovoce.estimate.group.views import GroupSharesEvidence
-from sottovoce.estimate.group.within import group_frequencies
+from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.group_mean import evidence as group
+from sottovoce.estimate.group_mean import power as group_power
+from sottovoce.estimate.group_mean.equal_means import PairTests
+from sottovoce.estimate.group_mean.law import key_law
+from sottovoce.estimate.group_mean.ratio import Ratios, Shown
+from sottovoce.estimate.group_mean.shown_shares import lowest_share
+from sottovoce.estimate.group_mean.truth import Crowd, square_line
+from sottovoce.estimate.group_mean.views import GroupSharesEvidence
+from sottovoce.estimate.group_mean.within import group_frequencies
 from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.mechanisms.mean import nprr
 
 PAIR = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(10, 60))
@@ -166,7 +167,7 @@ def test_sums_lie_between_those_of_nobody_and_everybody(ends: tuple[int, int], m
 
 def test_intervals_of_shares_within_groups_are_those_of_their_method() -> None:
     record = sv.Record({"sex": sv.Categories(["f", "m"]), "type": sv.Categories(["lark", "owl"])})
-    m = sv.mechanism("grr", sv.Select(record, ["sex", "type"]), epsilon=3)
+    m = sv.mechanism("grr", Select(record, ["sex", "type"]), epsilon=3)
     people = [{"sex": "fm"[i % 2], "type": ["lark", "owl"][i % 5 < 2]} for i in range(2000)]
     found = group_frequencies(m.estimate(m.tally(m.privatize(people, seed=3))))
     low, high = found.ci(0.95, method="delta")

@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.errors import NoCovarianceError, NoIntervalError
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
+from sottovoce.estimate.frequency.intervals.binomials import exact_held, lower_tail
+from sottovoce.estimate.frequency.supports import SupportsEvidence, clopper_pearson
 from sottovoce.estimate.request import PoorIntervalWarning
-from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.intervals.binomials import exact_held, lower_tail
-from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
 
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 
@@ -178,14 +179,14 @@ def test_covariance_is_that_of_repeated_tallies(name: str, epsilon: float, targe
 
 
 def test_hashed_reports_have_no_covariance_and_say_why() -> None:
-    with pytest.raises(sv.NoCovarianceError, match="pairwise independent"):
+    with pytest.raises(NoCovarianceError, match="pairwise independent"):
         _estimate("olh").covariance()
 
 
 def test_general_tables_are_inverted_without_bias() -> None:
     from sottovoce.core.arithmetic.rational import UNIT
     from sottovoce.core.channel import Table
-    from sottovoce.testing.shares import check_small
+    from sottovoce.testing.frequency import check_small
 
     half, quarter, eighth = UNIT // 2, UNIT // 4, UNIT // 8
     table = Table([[half, quarter, eighth, eighth], [eighth, half, quarter, eighth], [eighth, eighth, quarter, half]])
@@ -193,7 +194,7 @@ def test_general_tables_are_inverted_without_bias() -> None:
     check_small(m)
     estimate = m.estimate(m.tally(m.privatize(np.arange(30_000) % 3, seed=1)))
     assert np.abs(estimate.values - 1 / 3).max() < 5 * estimate.std_errors.max()
-    with pytest.raises(sv.NoIntervalError, match="normal"):
+    with pytest.raises(NoIntervalError, match="normal"):
         estimate.ci()
     low, high = estimate.ci(method="normal")
     assert (low < 1 / 3).all() and (high > 1 / 3).all()

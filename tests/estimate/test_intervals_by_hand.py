@@ -22,20 +22,20 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.combine import pooled
 from sottovoce.estimate.evidence import Bounds, deviate, most_excess
-from sottovoce.estimate.group.contrasts import adjust
+from sottovoce.estimate.frequency import laws
+from sottovoce.estimate.frequency.base import moved_inside
+from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
+from sottovoce.estimate.frequency.evidence import from_cells as shares_from_cells
+from sottovoce.estimate.frequency.intervals.binomials import exact_held
+from sottovoce.estimate.frequency.laws import output_law
+from sottovoce.estimate.frequency.matrix import MatrixEvidence
+from sottovoce.estimate.frequency.supports import SupportsEvidence, clopper_pearson, wilson_score
+from sottovoce.estimate.group_mean.contrasts import adjust
 from sottovoce.estimate.mean.betting import _crossing
-from sottovoce.estimate.mean.bounds import bernstein
+from sottovoce.estimate.mean.single import bernstein
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares import laws
-from sottovoce.estimate.shares.base import moved_inside
-from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.evidence import from_cells as shares_from_cells
-from sottovoce.estimate.shares.intervals.binomials import exact_held
-from sottovoce.estimate.shares.laws import output_law
-from sottovoce.estimate.shares.matrix import MatrixEvidence
-from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson, wilson_score
-from sottovoce.estimate.vector.coordinates import CoordinatesEvidence
-from sottovoce.estimate.vector.evidence import from_cells
+from sottovoce.estimate.vector_mean.coordinates import CoordinatesEvidence
+from sottovoce.estimate.vector_mean.evidence import from_cells
 from sottovoce.tally.tally import Tally
 
 NEAR = {"rtol": 1e-9, "atol": 1e-12}

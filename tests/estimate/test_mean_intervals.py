@@ -19,8 +19,8 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Bets, Sides, bets_for, bets_for_ever, log_capital
-from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.evidence import MeanEvidence, evidence
+from sottovoce.estimate.mean.single import bernstein, hoeffding
 from sottovoce.estimate.prior import Prior
 from sottovoce.testing.statistics import ALPHA
 from sottovoce_experiments.coverage.declared.studies import MEAN_CROWDS, MEAN_KINDS, MEAN_METHODS

@@ -12,7 +12,7 @@ from scipy import optimize, stats
 import sottovoce as sv
 from sottovoce.core.exact import law
 from sottovoce.estimate.combine import pooled
-from sottovoce.estimate.shares.intervals.lattice import SumLaw, multiples
+from sottovoce.estimate.frequency.intervals.lattice import SumLaw, multiples
 from sottovoce.testing.brute import report_cells
 
 FOUR = sv.Integers(0, 3)

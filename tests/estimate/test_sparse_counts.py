@@ -14,17 +14,17 @@ import sottovoce as sv
 from sottovoce.core.channel import Contrast, Rates
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
-from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.intervals.misses import (
+from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
+from sottovoce.estimate.frequency.intervals.misses import (
     SHARES,
     normal_excess,
     normal_score_excess,
     score_excess,
     wilson_excess,
 )
-from sottovoce.estimate.shares.intervals.score_sums import _ZEROS, _largest_tail, upper_tail
-from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.estimate.frequency.intervals.score_sums import _ZEROS, _largest_tail, upper_tail
+from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
 from sottovoce.testing.coverage import coverage, support_law
 
 pytestmark = pytest.mark.slow

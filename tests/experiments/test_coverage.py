@@ -87,7 +87,7 @@ def test_a_wrong_rate_is_noticed() -> None:
     rates = m.channel.rates()
     assert isinstance(rates, Rates)
     counts, law = support_law(rates, 50_000, 5000, "population")
-    from sottovoce.estimate.shares.supports import SupportsEvidence
+    from sottovoce.estimate.frequency.supports import SupportsEvidence
 
     right = SupportsEvidence(counts, 50_000, float(rates.own), float(rates.other)).exact(0.95, "population")
     wrong = SupportsEvidence(counts, 50_000, float(rates.own), float(rates.other) * 1.01).exact(0.95, "population")
@@ -112,7 +112,7 @@ def test_laws_of_counts_have_the_right_moments() -> None:
 
 
 def test_bisection_over_counts_equals_trying_all_of_them() -> None:
-    from sottovoce.estimate.shares.supports import SupportsEvidence
+    from sottovoce.estimate.frequency.supports import SupportsEvidence
 
     m = sv.mechanism("sue", sv.Integers(0, 15), epsilon=1.0)
     rates = m.channel.rates()

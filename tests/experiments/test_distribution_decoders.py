@@ -13,7 +13,7 @@ from sottovoce.estimate.distribution.bayes.condense import Condensed, condensed
 from sottovoce.estimate.distribution.bayes.modes import Posterior, explanations, weighted
 from sottovoce.estimate.distribution.bayes.walks import WALKS, Walk
 from sottovoce.estimate.distribution.evidence import from_cells
-from sottovoce.estimate.shares.mixture import Product
+from sottovoce.estimate.frequency.mixture import Product
 from sottovoce_experiments.distribution import frontier, reports
 from sottovoce_experiments.distribution.decoders import (
     EXPERIMENT,

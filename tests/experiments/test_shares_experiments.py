@@ -11,8 +11,8 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.errors import ParameterError
-from sottovoce.estimate.shares.intervals.misses import SHARES as SHARES_TRIED
-from sottovoce.estimate.shares.intervals.misses import normal_excess, normal_sample_excess
+from sottovoce.estimate.frequency.intervals.misses import SHARES as SHARES_TRIED
+from sottovoce.estimate.frequency.intervals.misses import normal_excess, normal_sample_excess
 from sottovoce.testing.coverage import contrast_law, coverage
 from sottovoce.testing.statistics import ALPHA
 from sottovoce_experiments.catalogue import EXPERIMENTS, find, matching
@@ -138,7 +138,7 @@ def test_intervals_without_a_warning_cover_at_every_level(cell: tuple[str, int, 
 def test_every_oracle_with_intervals_is_studied() -> None:
     """By itself, or by one with the same two rates at every size and budget."""
     studied = {*ORACLES, *SAME_LAW, *(name for name, *_ in COHORTS)}
-    # rr is grr of two values; d-bit-flip, given how many are asked, is sue (tests/estimate/shares/test_asked_codes.py)
+    # rr is grr of two values; d-bit-flip, given how many are asked, is sue (estimate/frequency/test_asked_codes.py)
     assert studied == {*sv.names(sv.Frequency)} - {"rr", "d-bit-flip"}
     for name, other in SAME_LAW.items():
         for size in SIZES:

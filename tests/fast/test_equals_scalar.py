@@ -53,7 +53,7 @@ from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
 from sottovoce.fast.kernels.base import Draws, empty_reports, last_node, sampler
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.pick import find, weights
-from sottovoce.fast.threads import stretch
+from sottovoce.fast.threads import items_at_a_time
 from sottovoce.fast.words import WordStream
 from sottovoce.mechanisms.mean import common
 
@@ -674,5 +674,5 @@ def test_every_part_of_a_report_is_checked(channel: Each, data: Any) -> None:
 
 
 def test_a_thread_takes_whole_chunks_a_few_at_a_time() -> None:
-    found = [stretch(total, 10, 2) for total in (0, 1, 10, 80, 81, 10 * 8 * 31, 10 * 8 * 32, 10**9)]
+    found = [items_at_a_time(total, 10, 2) for total in (0, 1, 10, 80, 81, 10 * 8 * 31, 10 * 8 * 32, 10**9)]
     assert found == [10, 10, 10, 10, 20, 310, 320, 320]

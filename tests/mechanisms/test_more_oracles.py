@@ -19,7 +19,7 @@ from sottovoce.core.guarantee import PURE, UtilityOptimised
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.shares import projective as decoding
+from sottovoce.estimate.frequency import projective as decoding
 from sottovoce.mechanisms.frequency.common import average_variance
 from sottovoce.mechanisms.frequency.she import bin_noise
 from sottovoce.mechanisms.frequency.shist import rows

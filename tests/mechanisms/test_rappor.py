@@ -13,17 +13,20 @@ import pytest
 from numpy.typing import NDArray
 
 import sottovoce as sv
+from sottovoce.client import Untimed
 from sottovoce.client.memo import Memo, Spent
 from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PermutationMap, PoolMap, Public, RowMap, Subset
+from sottovoce.core.domain import Domain
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.estimate.evidence import most_excess
-from sottovoce.estimate.shares.design import RowCounts, rows_of
-from sottovoce.estimate.shares.evidence import from_cells
+from sottovoce.estimate.frequency.design import RowCounts, rows_of
+from sottovoce.estimate.frequency.evidence import from_cells
+from sottovoce.estimate.request import IntervalRequest
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import report_cells
 
@@ -48,7 +51,7 @@ def stages(mechanism: Mechanism) -> tuple[Bits, Bits]:
     ],
 )
 def test_both_budgets_are_those_of_the_erratum(
-    name: str, domain: sv.Domain, hashes: int, options: dict[str, object], epsilon: str
+    name: str, domain: Domain, hashes: int, options: dict[str, object], epsilon: str
 ) -> None:
     m = sv.mechanism(name, domain, epsilon=epsilon, **options)
     first, second = stages(m)
@@ -233,7 +236,7 @@ def test_cohort_and_memo_survive_a_restart_and_distinct_values_are_counted(name:
     path = tmp_path / "memo"
     kept, cohorts = [], set()
     for value in ("owl", "owl", "lark", "owl"):
-        device = sv.Client.from_spec(spec, memo=path, lifetime_limit=6, tick=sv.NoTick())  # as after a restart
+        device = sv.Client.from_spec(spec, memo=path, lifetime_limit=6, tick=Untimed())  # as after a restart
         message = device.report(value)
         kept.append(Memo(path).keep(device.mechanism, value))
         if name == "rappor":
@@ -250,7 +253,7 @@ def test_cohort_and_memo_survive_a_restart_and_distinct_values_are_counted(name:
 def test_a_device_answers_any_text_through_rappor(tmp_path: Path) -> None:
     m = sv.mechanism("rappor", sv.Text(), epsilon=2)
     messages = [
-        sv.Client(m, memo=tmp_path / str(device), tick=sv.NoTick()).report(f"word {device % 3}") for device in range(30)
+        sv.Client(m, memo=tmp_path / str(device), tick=Untimed()).report(f"word {device % 3}") for device in range(30)
     ]
     found = m.estimate(m.tally(messages), candidates=["word 0", "word 1"])
     assert found.n == 30 and list(found.labels) == ["word 0", "word 1"]
@@ -314,9 +317,9 @@ def test_values_read_one_by_one_from_hashed_rows_have_errors_of_the_right_size(s
         assert not found.together and found.warning() is None  # type: ignore[attr-defined]
     # 6,000 scores, of which those of one crowd depend on each other a little.
     assert np.std(scores) == pytest.approx(1, abs=0.08) and abs(np.mean(scores)) < 0.1
-    assert found.doubt("normal", 0.9, most_excess(0.9)) is None
+    assert found.doubt(IntervalRequest(0.9, "normal"), most_excess(0.9)) is None
     every = 1 - 0.1 / 300
-    assert "public functions are few" in str(found.doubt("normal", every, most_excess(0.9)))
+    assert "public functions are few" in str(found.doubt(IntervalRequest(every, "normal"), most_excess(0.9)))
 
 
 def test_few_reports_have_a_variance_where_a_report_names_one_value(seed: int) -> None:

@@ -36,7 +36,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.request import PoorIntervalWarning
-from sottovoce.estimate.vector.ball import from_cells, predicted_variance
+from sottovoce.estimate.vector_mean.ball import from_cells, predicted_variance
 from sottovoce.fast.kernels.vector import projected as kernels
 from sottovoce.mechanisms.vector import duchi_l2, priv_unit, priv_unit_g, proj_unit
 from sottovoce.mechanisms.vector.sphere_common import mean_square

@@ -17,13 +17,17 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.coins import TapeCoins
+from sottovoce.core.domain import Select
+from sottovoce.core.question import Question
+from sottovoce.core.round import Arm, Protocol, Round
 from sottovoce.core.specs import canonical
 from sottovoce.protocols import simulate as room
-from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral
+from sottovoce.protocols.ask import AskEveryone, AskOneOf
 from sottovoce.protocols.checkpoints import checkpoint, resume
+from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State, replay
-from sottovoce.protocols.ranges.stretch import FullestStretch
+from sottovoce.protocols.ranges.densest import DensestInterval
 from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.testing.statistics import ALPHA, check_rate
 
@@ -31,11 +35,11 @@ TYPES = sv.Categories(["lark", "owl", "neither"])
 HOURS = sv.Integers(0, 15)
 
 
-def arms(*weights: int, epsilon: float = 2.0) -> tuple[sv.Arm, ...]:
+def arms(*weights: int, epsilon: float = 2.0) -> tuple[Arm, ...]:
     """Arms that ask the same question by different methods."""
     names = ["grr", "oue", "subset", "hadamard"]
     return tuple(
-        sv.Arm(name, sv.mechanism(name, HOURS, epsilon=epsilon), weight)
+        Arm(name, sv.mechanism(name, HOURS, epsilon=epsilon), weight)
         for name, weight in zip(names, weights, strict=False)
     )
 
@@ -63,7 +67,7 @@ def test_one_question_to_everyone(seed: int) -> None:
 
 def test_two_arms_answer_for_their_own_part(seed: int) -> None:
     answers = np.repeat(np.arange(16), np.arange(16) * 250 + 100)
-    found = sv.simulate(AskOneOfSeveral(arms(1, 3)), answers, seed=seed)
+    found = sv.simulate(AskOneOf(arms(1, 3)), answers, seed=seed)
     assert list(found) == ["grr", "oue"]
     assert found["grr"].n + found["oue"].n == len(answers)
     truth = shares(answers, 16)
@@ -73,13 +77,13 @@ def test_two_arms_answer_for_their_own_part(seed: int) -> None:
         assert np.abs(estimate.values - truth).max() < 0.05
 
 
-def test_two_rounds_find_the_fullest_stretch_and_look_into_it(seed: int) -> None:
+def test_two_rounds_find_the_densest_interval_and_look_into_it(seed: int) -> None:
     domain = sv.Integers(10, 41)
     answers = np.concatenate([np.full(14_000, 27), np.full(4000, 29), np.arange(10, 42).repeat(300)])
-    found = sv.simulate(FullestStretch(domain, 2.0, first=8000, stretches=4), answers, seed=seed)
-    assert found["stretch"].n == 8000
+    found = sv.simulate(DensestInterval(domain, 2.0, first=8000, intervals=4), answers, seed=seed)
+    assert found["interval"].n == 8000
     assert found["value"].n == len(answers) - 8000
-    assert int(np.argmax(found["stretch"].values)) == 2  # 26 ... 33
+    assert int(np.argmax(found["interval"].values)) == 2  # 26 ... 33
     fine = found["value"]
     assert fine.mechanism.domain.size == 10  # below, eight integers, above
     truth = np.histogram(answers, [10, *range(26, 35), 42])[0] / len(answers)
@@ -88,18 +92,18 @@ def test_two_rounds_find_the_fullest_stretch_and_look_into_it(seed: int) -> None
     assert int(np.argmax(fine.values)) == 2  # the integer 27
 
 
-@pytest.mark.parametrize("stretches", [2, 3, 5, 8])
+@pytest.mark.parametrize("intervals", [2, 3, 5, 8])
 @pytest.mark.parametrize("low", [-7, 0])
-def test_every_stretch_can_be_looked_into(low: int, stretches: int) -> None:
+def test_every_interval_can_be_looked_into(low: int, intervals: int) -> None:
     """Its integers one by one, and what is below and above, if anything is."""
     domain = sv.Integers(low, low + 16)
-    protocol = FullestStretch(domain, 1.0, first=10, stretches=stretches)
+    protocol = DensestInterval(domain, 1.0, first=10, intervals=intervals)
     coarse = protocol.start().arms[0].mechanism.domain
     codes = {value: coarse.encode(value) for value in range(low, low + 17)}
-    assert set(codes.values()) == set(range(stretches))
-    for stretch in range(stretches):
-        fine = protocol.fine(stretch).domain
-        inside = [value for value, code in codes.items() if code == stretch]
+    assert set(codes.values()) == set(range(intervals))
+    for interval in range(intervals):
+        fine = protocol.fine(interval).domain
+        inside = [value for value, code in codes.items() if code == interval]
         alone = [fine.encode(value) for value in inside]
         assert len(set(alone)) == len(inside)
         outside = {fine.encode(value) for value in codes if value not in inside}
@@ -109,20 +113,20 @@ def test_every_stretch_can_be_looked_into(low: int, stretches: int) -> None:
 
 # --- everyone answers once --------------------------------------------------------------------------
 @dataclasses.dataclass(frozen=True)
-class Listen(sv.Protocol):
+class Listen(Protocol):
     """Hands out its rounds one after the other, and then all tallies."""
 
-    rounds: tuple[sv.Round, ...]
+    rounds: tuple[Round, ...]
 
     @property
-    def question(self) -> sv.Question:
+    def question(self) -> Question:
         return self.rounds[0].arms[0].mechanism.question
 
     @property
     def epsilon(self) -> Any:
         return max(arm.mechanism.claimed for round_ in self.rounds for arm in round_.arms)
 
-    def start(self) -> sv.Round:
+    def start(self) -> Round:
         return self.rounds[0]
 
     def advance(self, history: Any, closing: bool = False) -> Any:
@@ -138,8 +142,8 @@ def test_every_participant_answers_exactly_once(seed: int) -> None:
     seed is fixed by default.
     """
     people = sv.Integers(0, 999)
-    clear = [sv.Arm(name, sv.mechanism("grr", people, epsilon=20), w) for name, w in (("a", 1), ("b", 2), ("c", 5))]
-    rounds = (sv.Round(tuple(clear[:2]), quota=300), sv.Round(tuple(clear), quota=1), sv.Round((clear[0],)))
+    clear = [Arm(name, sv.mechanism("grr", people, epsilon=20), w) for name, w in (("a", 1), ("b", 2), ("c", 5))]
+    rounds = (Round(tuple(clear[:2]), quota=300), Round(tuple(clear), quota=1), Round((clear[0],)))
     answers = np.random.default_rng(seed).permutation(1000)
     for given in (answers, answers.tolist(), pd.Series(answers, index=answers[::-1])):
         history = sv.simulate(Listen(rounds), given, seed=seed)["history"]
@@ -149,7 +153,7 @@ def test_every_participant_answers_exactly_once(seed: int) -> None:
 
 
 def test_without_a_seed_coins_are_fresh() -> None:
-    rounds = Listen((sv.Round(arms(1, 1), quota=50), sv.Round(arms(1, 1))))
+    rounds = Listen((Round(arms(1, 1), quota=50), Round(arms(1, 1))))
     a, b = (sv.simulate(rounds, np.arange(16).repeat(20))["history"] for _ in range(2))
     assert a != b
     assert sum(tally.n for tallies in a for tally in tallies) == 320
@@ -157,15 +161,15 @@ def test_without_a_seed_coins_are_fresh() -> None:
 
 def test_a_seed_fixes_everything_and_neighbouring_seeds_share_nothing() -> None:
     """Replicates with seeds 0, 1, 2, ... must be independent: no arm of one may hear the noise of an arm of another."""
-    same = tuple(sv.Arm(name, sv.mechanism("grr", HOURS, epsilon=0.1)) for name in ("a", "b", "c"))
-    one_arm = [Listen((sv.Round((arm,)),)) for arm in same]
+    same = tuple(Arm(name, sv.mechanism("grr", HOURS, epsilon=0.1)) for name in ("a", "b", "c"))
+    one_arm = [Listen((Round((arm,)),)) for arm in same]
     answers = np.zeros(2000, int)
     first, second = (sv.simulate(protocol, answers, seed=5)["history"] for protocol in one_arm[:2])
     assert first == second
     seen = []
     for seed in range(8):
         for quota in (600, None):
-            protocol = Listen((sv.Round(same, quota=quota), *([sv.Round(same)] if quota else [])))
+            protocol = Listen((Round(same, quota=quota), *([Round(same)] if quota else [])))
             seen += [
                 tally.cells for tallies in sv.simulate(protocol, answers, seed=seed)["history"] for tally in tallies
             ]
@@ -184,8 +188,8 @@ def test_a_seed_fixes_everything_and_neighbouring_seeds_share_nothing() -> None:
 def test_the_arm_does_not_depend_on_the_answer(seed: int) -> None:
     """The same people are asked in the same round and arm, whatever they hold."""
     people = sv.Integers(0, 499)
-    clear = tuple(sv.Arm(name, sv.mechanism("grr", people, epsilon=20), w) for name, w in (("a", 2), ("b", 3)))
-    protocol = Listen((sv.Round(clear, quota=200), sv.Round(clear)))
+    clear = tuple(Arm(name, sv.mechanism("grr", people, epsilon=20), w) for name, w in (("a", 2), ("b", 3)))
+    protocol = Listen((Round(clear, quota=200), Round(clear)))
 
     def asked(answers: Any) -> list[list[set[int]]]:
         """Who is in which round and arm: a person's name is their answer."""
@@ -200,7 +204,7 @@ def test_the_arm_does_not_depend_on_the_answer(seed: int) -> None:
 def test_weights_are_respected(seed: int) -> None:
     """Binomial tests, each with a false-alarm rate of ALPHA, which also notice a weight that is 30 % off."""
     weights, n = (1, 2, 5, 8), 40_000
-    chosen = room._assign(sv.Round(arms(*weights)), n, seed)
+    chosen = room._assign(Round(arms(*weights)), n, seed)
     for place, weight in enumerate(weights):
         check_rate(f"arm {place}", int((chosen == place).sum()), n, weight / 16)
 
@@ -208,13 +212,13 @@ def test_weights_are_respected(seed: int) -> None:
 def test_the_order_of_the_participants_is_uniform(seed: int) -> None:
     """Those who come first in the list are in the first round as often as others."""
     m = sv.mechanism("grr", sv.Integers(0, 1), epsilon=20)
-    protocol = Listen((sv.Round((sv.Arm("a", m),), quota=10_000), sv.Round((sv.Arm("a", m),))))
+    protocol = Listen((Round((Arm("a", m),), quota=10_000), Round((Arm("a", m),))))
     answers = np.repeat([1, 0], [20_000, 20_000])
     first = sv.simulate(protocol, answers, seed=seed)["history"][0][0]
     check_rate("the first half of the list in the first round", int(first.cells[1]), first.n, 0.5)
 
 
-def assigned_one_by_one(stage: sv.Round, participants: int, seed: int) -> list[int]:
+def assigned_one_by_one(stage: Round, participants: int, seed: int) -> list[int]:
     stream = room._stream(seed)
     found = []
     for place in range(participants):
@@ -226,14 +230,14 @@ def assigned_one_by_one(stage: sv.Round, participants: int, seed: int) -> list[i
 
 @pytest.mark.parametrize("weights", [(1,), (1, 1), (3, 5), (1, 2, 4, 1), (1 << 20, 1, (1 << 20) - 7)])
 def test_everyone_at_once_is_everyone_by_the_coins_of_a_round(weights: tuple[int, ...], seed: int) -> None:
-    stage = sv.Round(arms(*weights))
+    stage = Round(arms(*weights))
     assert room._assign(stage, 400, seed).tolist() == assigned_one_by_one(stage, 400, seed)
     assert len(room._assign(stage, 0, seed)) == 0
 
 
 def test_rejected_tickets_are_drawn_again_like_the_scalar_coins_do(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 53 bits nothing is ever rejected, so here some words are too large to be a ticket."""
-    stage = sv.Round(arms(3, 4, 4))
+    stage = Round(arms(3, 4, 4))
     assert UNIT % stage.weight
     original = room.WordStream.rows
 
@@ -251,7 +255,7 @@ def test_rejected_tickets_are_drawn_again_like_the_scalar_coins_do(seed: int, mo
 
 
 # --- stop, save, go on ------------------------------------------------------------------------------
-def through(protocol: sv.Protocol, answers: list[Any], *, stop: bool) -> Any:
+def through(protocol: Protocol, answers: list[Any], *, stop: bool) -> Any:
     """Round by round; `stop` writes the state to bytes after each of them and forgets everything else."""
     state, left = State.first(protocol), list(answers)
     while not state.is_over:
@@ -265,9 +269,9 @@ def through(protocol: sv.Protocol, answers: list[Any], *, stop: bool) -> Any:
 
 PROTOCOLS = {
     "ask": AskEveryone(sv.mechanism("hadamard", HOURS, epsilon=1.0)),
-    "each": AskOneOfSeveral(arms(1, 2, 3)),
-    "refine": FullestStretch(HOURS, 1.0, first=700),
-    "refine with hashing": FullestStretch(HOURS, 1.0, first=700, method="olh"),
+    "each": AskOneOf(arms(1, 2, 3)),
+    "refine": DensestInterval(HOURS, 1.0, first=700),
+    "refine with hashing": DensestInterval(HOURS, 1.0, first=700, method="olh"),
 }
 
 
@@ -285,14 +289,14 @@ def test_stopping_and_going_on_changes_nothing(name: str) -> None:
 
 
 def test_a_simulation_goes_on_after_saved_rounds(seed: int) -> None:
-    protocol = FullestStretch(HOURS, 2.0, first=3000)
+    protocol = DensestInterval(HOURS, 2.0, first=3000)
     answers = np.repeat([6, 2], [6000, 2000])
     straight = sv.simulate(protocol, answers, seed=seed)
     first = next(rounds(protocol, answers, seed=seed))
     state = resume(checkpoint(first))
     assert state.protocol == protocol and state.history == first.history
     found = sv.simulate(state.protocol, answers, seed=seed, state=state)
-    assert found["stretch"].n == 3000 and found["value"].n == 5000
+    assert found["interval"].n == 3000 and found["value"].n == 5000
     for name, estimate in straight.items():
         assert np.array_equal(found[name].values, estimate.values) and found[name].n == estimate.n
     assert state.stage == protocol.advance(state.history) == replay(protocol, state.history).stage
@@ -302,7 +306,7 @@ def test_a_simulation_goes_on_after_saved_rounds(seed: int) -> None:
 
 def test_a_protocol_is_written_down_and_read_back() -> None:
     prior = sv.Prior.beta(2, 5, 0, 10)
-    personal = sv.PersonalBudgetMean(sv.Interval(0, 10), [1, "0.5"], prior=prior)
+    personal = PersonalBudgetMean(sv.Interval(0, 10), [1, "0.5"], prior=prior)
     for protocol in (*PROTOCOLS.values(), personal):
         spec = protocol_spec(protocol)
         assert protocol_from_spec(spec) == protocol == protocol_from_spec(canonical(spec))
@@ -353,7 +357,7 @@ def test_saved_states_are_read_back_and_damage_is_noticed() -> None:
 
 # --- what is refused --------------------------------------------------------------------------------
 def test_wrong_tallies_are_refused_and_both_sides_are_shown() -> None:
-    protocol = AskOneOfSeveral(arms(1, 1))
+    protocol = AskOneOf(arms(1, 1))
     right = play_round(protocol.start(), np.arange(16), seed=0)
     other = sv.Tally.empty(sv.mechanism("grr", HOURS, epsilon=1.0))
     wrong = [right[::-1], right[:1], (*right, right[0]), (), (other, right[1]), (None, right[1]), (1, 2)]
@@ -369,7 +373,7 @@ def test_wrong_tallies_are_refused_and_both_sides_are_shown() -> None:
 
 
 def test_a_first_round_of_another_protocol_is_refused() -> None:
-    mine, other = FullestStretch(HOURS, 1.0, first=10), FullestStretch(HOURS, 2.0, first=10)
+    mine, other = DensestInterval(HOURS, 1.0, first=10), DensestInterval(HOURS, 2.0, first=10)
     history = (play_round(other.start(), list(range(16)), seed=0),)
     with pytest.raises(sv.ParameterError):
         replay(mine, history)
@@ -387,7 +391,7 @@ def test_more_rounds_than_the_protocol_has_are_refused() -> None:
 
 
 def test_a_round_does_not_end_before_its_quota() -> None:
-    protocol = FullestStretch(HOURS, 1.0, first=100)
+    protocol = DensestInterval(HOURS, 1.0, first=100)
     for n in (1, 99):
         early = play_round(protocol.start(), [3] * n, seed=0)
         with pytest.raises(sv.ParameterError, match=f"after 100 reports. Got tallies of {n}"):
@@ -397,7 +401,7 @@ def test_a_round_does_not_end_before_its_quota() -> None:
 
 @pytest.mark.parametrize("people", [0, 1, 99, 100])
 def test_a_quota_larger_than_the_crowd_is_refused(people: int) -> None:
-    protocol = FullestStretch(HOURS, 1.0, first=100)
+    protocol = DensestInterval(HOURS, 1.0, first=100)
     with pytest.raises(sv.ParameterError) as caught:
         sv.simulate(protocol, [3] * people, seed=0)
     said = str(caught.value)
@@ -413,19 +417,19 @@ def test_answers_outside_the_domain_are_refused() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: sv.Round(()),
-        lambda: sv.Round((*arms(1), *arms(1))),
-        lambda: sv.Round(arms(1), quota=0),
-        lambda: sv.Round(arms(1), quota=1.5),  # type: ignore[arg-type]
+        lambda: Round(()),
+        lambda: Round((*arms(1), *arms(1))),
+        lambda: Round(arms(1), quota=0),
+        lambda: Round(arms(1), quota=1.5),  # type: ignore[arg-type]
         lambda: arms(0),
         lambda: arms(1 << 21),
-        lambda: sv.Arm("a", arms(1)[0].mechanism, True),
-        lambda: AskOneOfSeveral(()),
-        lambda: AskOneOfSeveral((*arms(1), *arms(1))),
-        lambda: FullestStretch(HOURS, 1.0, first=10, stretches=1),
-        lambda: FullestStretch(HOURS, 1.0, first=10, stretches=9),
-        lambda: FullestStretch(HOURS, 1.0, first=0).start(),
-        lambda: FullestStretch(HOURS, -1.0, first=10).start(),
+        lambda: Arm("a", arms(1)[0].mechanism, True),
+        lambda: AskOneOf(()),
+        lambda: AskOneOf((*arms(1), *arms(1))),
+        lambda: DensestInterval(HOURS, 1.0, first=10, intervals=1),
+        lambda: DensestInterval(HOURS, 1.0, first=10, intervals=9),
+        lambda: DensestInterval(HOURS, 1.0, first=0).start(),
+        lambda: DensestInterval(HOURS, -1.0, first=10).start(),
     ],
 )
 def test_wrong_rounds_are_refused(make: Any) -> None:
@@ -443,7 +447,7 @@ def test_protocols_are_pure_and_frozen(name: str) -> None:
     history, _ = through(protocol, list(range(16)) * 60, stop=False)
     for length in range(1, len(history) + 1):
         a, b = protocol.advance(history[:length]), protocol.advance(history[:length])
-        if isinstance(a, sv.Round):
+        if isinstance(a, Round):
             assert a == b
         else:
             assert list(a) == list(b)
@@ -457,14 +461,14 @@ def test_protocols_are_pure_and_frozen(name: str) -> None:
 
 def test_a_list_of_arms_becomes_a_tuple() -> None:
     listed = list(arms(1, 2))
-    stage, protocol = sv.Round(listed), AskOneOfSeveral(listed)  # type: ignore[arg-type]
+    stage, protocol = Round(listed), AskOneOf(listed)  # type: ignore[arg-type]
     listed.clear()
     assert len(stage.arms) == len(protocol.arms) == 2
     assert hash(stage) == hash(protocol.start())
 
 
 def test_the_budget_of_a_round_is_that_of_its_most_telling_arm() -> None:
-    stage = sv.Round((*arms(1, epsilon=1.0), sv.Arm("much", sv.mechanism("grr", HOURS, epsilon=3.0))))
+    stage = Round((*arms(1, epsilon=1.0), Arm("much", sv.mechanism("grr", HOURS, epsilon=3.0))))
     assert stage.epsilon == pytest.approx(3.0, abs=1e-9)
     assert stage.weight == 2
     assert [stage.arm_at(ticket) for ticket in range(2)] == [0, 1]
@@ -477,8 +481,8 @@ def test_a_table_is_a_crowd_of_records(seed: int) -> None:
     """Each arm looks at its own columns, one alone or two together."""
     record = sv.Record({"type": TYPES, "hours": sv.Integers(0, 3), "age": sv.Integers(18, 99)})
     build = [
-        sv.Arm("type", sv.mechanism("grr", sv.Select(record, ["type"]), epsilon=3.0)),
-        sv.Arm("both", sv.mechanism("oue", sv.Select(record, ["type", "hours"]), epsilon=3.0), 2),
+        Arm("type", sv.mechanism("grr", Select(record, ["type"]), epsilon=3.0)),
+        Arm("both", sv.mechanism("oue", Select(record, ["type", "hours"]), epsilon=3.0), 2),
     ]
     rng = np.random.default_rng(seed)
     n = 6000
@@ -488,13 +492,13 @@ def test_a_table_is_a_crowd_of_records(seed: int) -> None:
         {"type": np.array(TYPES.values)[kinds], "hours": hours, "age": rng.integers(18, 100, n)},
         index=rng.permutation(n) + 5,
     )
-    found = sv.simulate(AskOneOfSeveral(tuple(build)), frame, seed=seed)
+    found = sv.simulate(AskOneOf(tuple(build)), frame, seed=seed)
     assert found["type"].n + found["both"].n == n
     for key, truth in (("type", shares(kinds, 3)), ("both", shares(kinds * 4 + hours, 12))):
         low, high = found[key].ci(1 - ALPHA, target="population", simultaneous=True)
         assert ((low <= truth) & (truth <= high)).all(), f"alarm with probability {ALPHA}"
     records = frame.to_dict("records")
-    again = sv.simulate(AskOneOfSeveral(tuple(build)), records, seed=seed)
+    again = sv.simulate(AskOneOf(tuple(build)), records, seed=seed)
     assert np.array_equal(again["both"].values, found["both"].values)
     with pytest.raises(sv.DomainError):
-        sv.simulate(AskOneOfSeveral(tuple(build)), frame.drop(columns="age"), seed=seed)
+        sv.simulate(AskOneOf(tuple(build)), frame.drop(columns="age"), seed=seed)

@@ -155,7 +155,7 @@ def test_a_port_in_use_is_noticed_before_a_study_is_planned(tmp_path, capsys, mo
 def test_an_edited_study_file_is_said_to_be_a_second_study(tmp_path, capsys):
     with SQLiteStore(tmp_path / "store.sqlite") as store, collecting(store) as collector:
         command._create(collector, STUDY.encode(), 100)
-        (first,) = collector.courses
+        (first,) = collector.studies
         command._create(collector, STUDY.encode(), 100)
         assert "another open study" not in capsys.readouterr().err
         command._create(collector, STUDY.replace("A test.", "Another test.").encode(), 100)

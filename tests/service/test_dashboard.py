@@ -65,7 +65,7 @@ def test_fifty_questions_and_their_groups(tmp_path: Path):
     collector.start()
     try:
         name = collector.create(source.encode(), 5000)
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         for _ in range(2000):
             send(collector, name, report(manifest))
         with TestClient(Application(collector)) as client:

@@ -20,10 +20,10 @@ from starlette.testclient import TestClient
 
 import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
-from sottovoce.service import acts, intake, writer
+from sottovoce.service import audit_log, intake, writer
 from sottovoce.service.app import Application
-from sottovoce.service.course import stored_tallies
 from sottovoce.service.invitations import invite, token_hash
+from sottovoce.service.running_study import stored_tallies
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import CLOSED, Store, StoreFullError
 from sottovoce.testing import databases
@@ -43,7 +43,7 @@ def cells(store: Store, number: int = 1) -> list[list[int]]:
 def test_a_report_is_counted_once(store: Store) -> None:
     name = add(store, everyone(grr()))
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         first = batch_of(manifest, 0, [A, B], [YES, NO])
         assert told(send(collector, name, first)) == (2, 0, [], None)
         assert told(send(collector, name, first)) == (0, 2, [], None)
@@ -64,7 +64,7 @@ def test_a_report_is_counted_once(store: Store) -> None:
 def test_within_one_batch_and_one_commit(store: Store) -> None:
     name = add(store, everyone(grr()))
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         one = batch_of(manifest, 0, [A, A, A, B], [YES, YES, NO, b"\x03"])
         assert told(send(collector, name, one)) == (1, 1, [(2, "conflict"), (3, "invalid_payload")], None)
         # All of these wait while the thread is busy, so that one commit takes them together.
@@ -90,7 +90,7 @@ def test_within_one_batch_and_one_commit(store: Store) -> None:
 def test_wrong_arms_rounds_widths_and_manifests(store: Store) -> None:
     name = add(store, everyone(grr(), sv.mechanism("oue", sv.Integers(0, 11), epsilon=1)))
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         ids = [bytes([n]) * 16 for n in range(12)]
         own = [one for one in ids if manifest.arm_of(one) == 0]
         others = [one for one in ids if manifest.arm_of(one) == 1]
@@ -109,7 +109,7 @@ def test_epochs_close_and_digests_go(store: Store) -> None:
     days = [TODAY]
     name = add(store, everyone(grr()))
     with collecting(store, days=days) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         for offset, code in ((-2, "epoch_too_old"), (-1, None), (0, None), (1, None), (2, "epoch_in_future")):
             one = batch_of(manifest, 0, [bytes([50 + offset]) * 16], [YES], epoch=EPOCH + offset)
             assert told(send(collector, name, one)) == ((1, 0, [], None) if code is None else (0, 0, [(0, code)], None))
@@ -119,7 +119,7 @@ def test_epochs_close_and_digests_go(store: Store) -> None:
         days.append(TODAY + timedelta(3))
         sent = batch_of(manifest, 0, [bytes([50]) * 16, A], [YES, YES])
         assert told(send(collector, name, sent)) == (0, 1, [(1, "epoch_too_old")], None)
-        _until(lambda: collector.course(name).row.closed_epoch == EPOCH + 1)
+        _until(lambda: collector.study(name).row.closed_epoch == EPOCH + 1)
         with store.read() as work:
             assert work.execute("SELECT DISTINCT epoch, digest FROM reports") == [(None, None)]
         # Without the digest a conflict cannot be noticed any more, but nothing is counted twice.
@@ -133,7 +133,7 @@ def test_the_same_id_with_other_bytes_is_a_conflict_also_when_it_is_late(store: 
     days, log = [TODAY], io.StringIO()
     name = add(store, everyone(grr()))
     with collecting(store, days=days, log=log) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         sent = batch_of(manifest, 0, [A, B], [YES, NO])
         assert send(collector, name, sent).accepted == 2
         other = replace(sent, payloads=NO + NO)
@@ -166,7 +166,7 @@ def test_readiness_follows_the_database(require_tool: Callable[[str], str], monk
             def status() -> int:
                 return int(client.get("/readyz").status_code)
 
-            manifest = collector.course(name).manifest
+            manifest = collector.study(name).manifest
             assert status() == 200
             databases.stop(url)
             _until(lambda: status() == 503)  # without a report
@@ -188,9 +188,7 @@ def test_a_look_at_the_store_does_not_hide_a_commit_that_failed(store: Store, mo
     with collecting(store) as collector:
         with monkeypatch.context() as full:
             full.setattr(intake, "_counted", _no_room)
-            assert (
-                send(collector, name, batch_of(collector.course(name).manifest, 0, [A], [YES])).problem == "disk_full"
-            )
+            assert send(collector, name, batch_of(collector.study(name).manifest, 0, [A], [YES])).problem == "disk_full"
         time.sleep(3 * writer.REST)
         assert not collector.writer.is_well
         collector.writer._doubted = 0.0
@@ -214,7 +212,7 @@ def test_an_invitation_is_good_for_one_report(store: Store) -> None:
         root = Manifest.from_spec(work.manifests(1)[0]).study
         x, y = (bytes.fromhex(one) for one in invite(work, 1, root, 2))
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         assert send(collector, name, batch_of(manifest, 0, [A], [YES])).problem == "token_missing"
         good = batch_of(manifest, 0, [A, B, C], [YES, YES, NO], tokens=x + x + bytes(16))
         assert told(send(collector, name, good)) == (1, 0, [(1, "token_spent"), (2, "token_unknown")], None)
@@ -235,7 +233,7 @@ def test_requests_at_once_with_one_invitation_are_one_report(store: Store) -> No
         root = Manifest.from_spec(work.manifests(1)[0]).study
         tokens = [bytes.fromhex(one) for one in invite(work, 1, root, 20)]
     with collecting(store) as collector, ThreadPoolExecutor(8) as senders:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
 
         def sent(number: int) -> int:
             mine = hashlib.sha256(bytes([number])).digest()[:16]
@@ -256,7 +254,7 @@ def test_nothing_that_is_stored_joins_an_invitation_with_a_report(store: Store, 
         before = work.execute("SELECT hash FROM issued")
     reports = [hashlib.sha256(bytes([number])).digest()[:16] for number in range(len(tokens))]
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         for report, token in list(zip(reports, tokens, strict=True))[:-1]:
             assert send(collector, name, batch_of(manifest, 0, [report], [YES], tokens=token)).accepted == 1
     with store.read() as work:
@@ -287,7 +285,7 @@ def test_invitations_of_an_earlier_store_stay_used_or_unused(place: str, monkeyp
 def test_a_closed_study_takes_nothing_but_says_what_was_counted(store: Store) -> None:
     name = add(store, everyone(grr()))
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         send(collector, name, batch_of(manifest, 0, [A], [YES]))
         collector.set_state(name, CLOSED, by="test")
         assert told(send(collector, name, batch_of(manifest, 0, [A], [YES]))) == (0, 1, [], None)
@@ -296,14 +294,14 @@ def test_a_closed_study_takes_nothing_but_says_what_was_counted(store: Store) ->
         assert told(both) == (0, 1, [(1, "round_closed")], None)
         assert collector.outcome(name).row.state == CLOSED
     with store.read() as work:
-        assert [entry["act"] for entry in acts.entries(work)] == ["create", "close"]
+        assert [entry["act"] for entry in audit_log.entries(work)] == ["create", "close"]
 
 
 def test_another_process_may_close_it(place: str) -> None:
     store, other = open_store(place), open_store(place)
     name = add(store, everyone(grr()))
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         with other.transaction() as work:
             work.set_state(1, CLOSED)
         assert send(collector, name, batch_of(manifest, 0, [A], [YES])).problem == "study_closed"
@@ -317,7 +315,7 @@ def test_before_the_first_and_after_the_last_day(store: Store) -> None:
     days = [TODAY]
     name = add(store, everyone(grr()), start="2027-03-02", end="2027-03-02")
     with collecting(store, days=days) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         batch = batch_of(manifest, 0, [A], [YES])
         assert send(collector, name, batch).problem == "not_open"
         days.append(TODAY + timedelta(1))
@@ -331,7 +329,7 @@ def test_before_the_first_and_after_the_last_day(store: Store) -> None:
 def test_a_commit_that_breaks_off_stores_nothing(store: Store, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name = add(store, everyone(grr()))
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         send(collector, name, batch_of(manifest, 0, [A], [YES]))
         with store.transaction() as work:
             kind = type(work)
@@ -353,7 +351,7 @@ def test_a_commit_that_breaks_off_stores_nothing(store: Store, verb: str, monkey
 def test_a_full_queue_refuses_and_loses_nothing(store: Store) -> None:
     name = add(store, everyone(grr()))
     with collecting(store, most_waiting=3) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         gate: Future[None] = Future()
         threading.Thread(target=lambda: collector.writer.call(gate.result)).start()
         _until(lambda: not collector.writer._waiting)
@@ -375,7 +373,7 @@ def test_the_counts_are_those_of_the_mechanism(store: Store, seed: int) -> None:
     name = add(store, everyone(*mechanisms))
     with collecting(store) as collector:
         sent: dict[int, list[bytes]] = {}
-        for batch in drawn(collector.course(name).manifest, np.zeros(300, int), seed):
+        for batch in drawn(collector.study(name).manifest, np.zeros(300, int), seed):
             assert told(send(collector, name, batch))[0] == len(batch)
             sent.setdefault(batch.arm, []).extend(report + payload for report, payload in batch.reports())
         assert cells(store) == [one.tally(sent[arm]).cells.tolist() for arm, one in enumerate(mechanisms)]
@@ -384,7 +382,7 @@ def test_the_counts_are_those_of_the_mechanism(store: Store, seed: int) -> None:
 def test_only_touched_blocks_are_written(store: Store) -> None:
     name = add(store, everyone(grr(100_000)))
     with collecting(store) as collector:
-        manifest = collector.course(name).manifest
+        manifest = collector.study(name).manifest
         send(collector, name, batch_of(manifest, 0, [A, B], [(99_999).to_bytes(3, "little"), bytes(3)]))
         with store.read() as work:
             assert [block for block, _ in sorted(work.blocks(1, 1, 0)[0])] == [0, 99_999 // 256]

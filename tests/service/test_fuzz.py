@@ -17,7 +17,7 @@ def test_the_collector_keeps_to_its_description(tmp_path: Path) -> None:
     with target(tmp_path) as app:
         assert run(app, 12) > 80
         assert app.collector.writer.is_well
-        plain, sealed = app.collector.courses.values()
+        plain, sealed = app.collector.studies.values()
         assert plain.reports > 0 and sealed.reports > 0  # some requests reach the store
 
 

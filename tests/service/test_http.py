@@ -46,7 +46,7 @@ class Site:
 
     @property
     def manifest(self) -> Manifest:
-        return self.collector.course(self.study).manifest
+        return self.collector.study(self.study).manifest
 
     def get(self, path: str, **more: Any) -> Any:
         return self.client.get(path.replace("STUDY", f"/v1/studies/{self.study}"), **more)
@@ -214,7 +214,7 @@ def test_estimates_in_three_forms_are_the_same(site: Site) -> None:
 
 def test_estimates_do_not_parse_the_study_file_again(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.get("STUDY/estimates")
-    monkeypatch.setattr("sottovoce.service.course.parse_study", lambda source: pytest.fail("parsed again"))
+    monkeypatch.setattr("sottovoce.service.running_study.parse_study", lambda source: pytest.fail("parsed again"))
     for batch in drawn(site.manifest, ["lark"] * 600 + ["owl"] * 400, 1):
         site.post(batch.to_cbor())
     assert len(site.get("STUDY/estimates").json()["rows"]) == 3
@@ -359,7 +359,7 @@ def test_a_study_is_created_as_a_draft_and_opened(site: Site) -> None:
     again = site.act("?participants=1000&draft=true", manager, content=source)
     assert again.json() == made.json()
     name = made.json()["id"]
-    manifest = site.collector.course(name).manifest
+    manifest = site.collector.study(name).manifest
     batch = batch_of(manifest, 0, [A], [b"\x00"]).to_cbor()
     sent = site.client.post(f"/v1/studies/{name}/reports", content=batch, headers={"content-type": CBOR_TYPE})
     assert problem(sent) == "not_open"
@@ -419,7 +419,7 @@ def test_intervals_of_devices_that_report_again_say_so(tmp_path: Path) -> None:
             study = add(store, everyone(mechanism))
             with collecting(store) as collector:
                 assert REPEATED not in collector.outcome(study).notes  # nothing is estimated yet
-                (batch, *_) = drawn(collector.course(study).manifest, ["owl"] * 50, 1)
+                (batch, *_) = drawn(collector.study(study).manifest, ["owl"] * 50, 1)
                 assert send(collector, study, batch).accepted == 50
                 assert (REPEATED in collector.outcome(study).notes) == (mechanism is memo)
 

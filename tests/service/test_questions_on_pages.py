@@ -9,6 +9,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.asked import Asked
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.service.pages import view
 from sottovoce.service.pages.templating import rendered
 from sottovoce.service.pages.words import words
@@ -43,13 +44,13 @@ def test_a_question_has_its_card_and_its_field(kind: str) -> None:
     estimate = mechanism.estimate(mechanism.tally(mechanism.privatize([answer] * 500, seed=1)))
     result = QuestionResult(asked, study_question(asked).answered({"asked": estimate}))
     row = SimpleNamespace(reports=500, round=1, state="open")
-    found = SimpleNamespace(row=row, notes=(), results=SimpleNamespace(questions=[result], level=0.95))
-    cards = view.cards(found)  # type: ignore[arg-type]
+    outcome = SimpleNamespace(row=row, notes=(), results=SimpleNamespace(questions=[result], level=0.95))
+    cards = view.cards(outcome)  # type: ignore[arg-type]
     values = {"goal": 500, "planned": {"asked": 0.1}, "alarms": (), "outcomes": {}, "problems": {}}
-    page = rendered("live.html", course=SimpleNamespace(name="study"), found=found, cards=cards, **values)
+    page = rendered("live.html", running=SimpleNamespace(name="study"), outcome=outcome, cards=cards, **values)
     assert "<svg" in page and "What is it?" in page and "planned ±" in page
     assert all(f'<th scope="row">{study_question(asked).said_of(line)}' in page for line in result.lines(0.95))
-    arms = sv.Round((sv.Arm("asked", mechanism),))
+    arms = Round((Arm("asked", mechanism),))
     manifest = Manifest(FACTS, (asked,), arms)
     form = rendered(
         *("participant.html",),

@@ -11,15 +11,15 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Round
 from sottovoce.protocols.play import State
-from sottovoce.service import acts
-from sottovoce.service.course import Course, stored_state, written_protocol
+from sottovoce.service import audit_log
+from sottovoce.service.running_study import RunningStudy, stored_state, written_protocol
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import CLOSED, DONE, Store
 from tests.protocols.test_checkpoints import EVERY
 from tests.service.studies import add, collecting, drawn, everyone, grr, send, side, told
 
 # Protocols of several rounds; those of one round differ in their arms only.
-SEVERAL = ["AdaptiveMean", "Variance", "Refine", "SideBySide"]
+SEVERAL = ["AdaptiveMean", "Variance", "Refine", "Parallel"]
 MOST = 4_000  # reports of a round: enough for any quota here
 # Where participants choose their budget, the arms have no question of a study to belong to.
 _OTHERS = sorted(name for name in set(EVERY) - set(SEVERAL) if not EVERY[name][0].start().chosen)
@@ -28,7 +28,7 @@ EACH = [*SEVERAL, *(pytest.param(name, marks=pytest.mark.long) for name in _OTHE
 
 def _study(name: str) -> tuple[Any, Any]:
     protocol, values = EVERY[name]
-    return protocol if name == "SideBySide" else side(protocol), values
+    return protocol if name == "Parallel" else side(protocol), values
 
 
 def _estimates(found: Any) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_rounds_follow_one_another(name: str, tmp_path: Any, seed: int) -> None:
         for batch in sorted(drawn(current, values[:MOST], seed + 100 * turn), key=lambda one: one.ids):
             with open_store(place) as store, collecting(store) as collector:  # killed and begun again each time
                 one = send(collector, study, batch)
-                after = collector.course(study).manifest
+                after = collector.study(study).manifest
             if one.problem is not None:
                 assert one.problem == ("study_closed" if row.state == DONE else "outdated_manifest")
                 break
@@ -99,42 +99,42 @@ def _several(store: Store, protocol: Any, names: list[str]) -> str:
 def test_a_round_that_was_due_when_the_collector_died(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     protocol, values = _study("Refine")
     study = add(store, protocol)
-    monkeypatch.setattr("sottovoce.service.writer.CommitWriter._advance", lambda self, course: None)
+    monkeypatch.setattr("sottovoce.service.writer.CommitWriter._advance", lambda self, running: None)
     with collecting(store) as collector:  # it dies before every change of round
-        manifest = collector.course(study).manifest
+        manifest = collector.study(study).manifest
         for batch in drawn(manifest, values, 1):
             send(collector, study, batch)
-        assert collector.course(study).is_due
+        assert collector.study(study).is_due
     monkeypatch.undo()
     with store.read() as work:
         assert work.study(1).round == 1
-        course = Course.load(work, work.study(1))
-    _, following = course.next_stage()
+        running = RunningStudy.load(work, work.study(1))
+    _, following = running.next_stage()
     with collecting(store) as collector:
         collector.writer.call(lambda: None)
-        assert following is not None and collector.course(study).manifest.hash == following.hash
+        assert following is not None and collector.study(study).manifest.hash == following.hash
         assert told(send(collector, study, next(iter(drawn(manifest, values, 2)))))[3] == "outdated_manifest"
     with store.read() as work:
-        assert [one["act"] for one in acts.entries(work)] == ["create", "round"]
+        assert [one["act"] for one in audit_log.entries(work)] == ["create", "round"]
         assert work.study(1).round == 2 and len(work.manifests(1)) == 2
 
 
 def test_a_round_is_changed_all_or_not_at_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     protocol, values = _study("Refine")
     study = add(store, protocol)
-    whole = acts.record
+    whole = audit_log.record
 
     def broken(*given: Any, **named: Any) -> None:
         whole(*given, **named)
         raise KeyError("in the middle of the change")
 
-    monkeypatch.setattr(acts, "record", broken)
+    monkeypatch.setattr(audit_log, "record", broken)
     with collecting(store) as collector:
-        manifest = collector.course(study).manifest
+        manifest = collector.study(study).manifest
         batches = list(drawn(manifest, values, 1))
         for batch in batches:
             send(collector, study, batch)
-        assert collector.course(study).failed
+        assert collector.study(study).failed
         new = next(iter(drawn(manifest, values, 2)))
         assert told(send(collector, study, new))[3] == "round_failed"
         assert told(send(collector, study, batches[0]))[1] == len(batches[0])
@@ -143,28 +143,28 @@ def test_a_round_is_changed_all_or_not_at_all(store: Store, monkeypatch: pytest.
     monkeypatch.undo()
     with collecting(store) as collector:
         collector.writer.call(lambda: None)
-        assert collector.course(study).manifest.number == 2
+        assert collector.study(study).manifest.number == 2
 
 
 def test_too_few_participants_give_a_partial_result(store: Store) -> None:
     protocol, values = _study("Refine")
     study = add(store, protocol)
     with collecting(store) as collector:
-        manifest = collector.course(study).manifest
+        manifest = collector.study(study).manifest
         with pytest.raises(ParameterError):
             State.first(protocol).closed()
         assert collector.outcome(study).notes == ("Nothing can be estimated yet.",)
         send(collector, study, next(iter(drawn(manifest, values[:900], 1))))
         collector.set_state(study, CLOSED, by="test")
         with store.read() as work:
-            state = stored_state(work, work.study(1), collector.course(study).manifests)
+            state = stored_state(work, work.study(1), collector.study(study).manifests)
         assert collector.outcome(study).notes or state.closed()
 
 
 def test_a_study_of_one_round_goes_on_until_it_is_closed(store: Store) -> None:
     study = add(store, everyone(grr()))
     with collecting(store) as collector:
-        manifest = collector.course(study).manifest
+        manifest = collector.study(study).manifest
         for turn in range(3):
             for batch in drawn(manifest, ["lark"] * 500, turn):
                 assert told(send(collector, study, batch))[0] == 500

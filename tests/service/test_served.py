@@ -82,7 +82,7 @@ def test_a_slow_sender_is_told_and_others_go_on(file_store: SQLiteStore, monkeyp
         with socket.create_connection(("127.0.0.1", port)) as body, socket.create_connection(("127.0.0.1", port)) as no:
             body.sendall(head + b"content-length: 100\r\n\r\n\xa7")
             no.sendall(head)  # the head of this request never ends
-            good = batch_of(collector.course(study).manifest, 0, [A], [b"\x00"]).to_cbor()
+            good = batch_of(collector.study(study).manifest, 0, [A], [b"\x00"]).to_cbor()
             assert _post(port, study, good)[1]["accepted"] == 1
             body.settimeout(20)
             no.settimeout(20)
@@ -167,7 +167,7 @@ def test_idle_connections_keep_nobody_out(file_store: SQLiteStore, count: int, m
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
             assert holder.stdout is not None and holder.stdin is not None
             assert holder.stdout.readline() == f"{count}\n"
-            good = batch_of(collector.course(study).manifest, 0, [A], [b"\x00"]).to_cbor()
+            good = batch_of(collector.study(study).manifest, 0, [A], [b"\x00"]).to_cbor()
             assert _post(port, study, good)[1]["accepted"] == 1
             assert len(opened) == count + 1
             assert sum(not one.transport.is_closing() for one in opened) >= count
@@ -184,7 +184,7 @@ def test_nothing_about_a_sender_is_kept(file_store: SQLiteStore, tmp_path: Path,
         "referer": f"https://{MARKS[3]}.example/",
     }
     with served(file_store, log) as (port, collector, app):
-        manifest = collector.course(study).manifest
+        manifest = collector.study(study).manifest
         first, second = (batch_of(manifest, 0, [A], [payload]).to_cbor() for payload in (b"\x00", b"\x01"))
         for body in (first, first, second, b"planted-query"):
             _post(port, study, body, f"?{MARKS[4]}", **sent)
@@ -223,7 +223,7 @@ def test_events_come_when_reports_were_counted(file_store: SQLiteStore) -> None:
             while not line.startswith(b"data: "):
                 line = answer.fp.readline()
             found.append(json.loads(line[6:])["reports"])
-            for batch in drawn(collector.course(study).manifest, ["lark"] * 200, turn):
+            for batch in drawn(collector.study(study).manifest, ["lark"] * 200, turn):
                 _post(port, study, batch.to_cbor())
         connection.close()
     assert found == [0, 200]
@@ -320,7 +320,7 @@ def _operations(folder: Path, call: Callable[..., tuple[int, str]], before: dict
     assert call("backup", "s.sqlite", "-o", "b.sqlite")[0] == 0
     assert call("backup", "s.sqlite", "-o", "b.sqlite") == (
         2,
-        "sottovoce: The backup exists already: name a new file.\n",
+        "sottovoce: This backup file exists already. Name a new file.\n",
     )
     assert call("restore", "b.sqlite", "--store", "r.sqlite")[0] == 0
     assert "holds studies already" in call("restore", "b.sqlite", "--store", "r.sqlite")[1]

@@ -18,11 +18,11 @@ import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import Batch
-from sottovoce.service import acts, operations
+from sottovoce.service import audit_log, operations
 from sottovoce.service.collector import Collector
-from sottovoce.service.course import stored_tallies
 from sottovoce.service.intake import combined
 from sottovoce.service.invitations import add_token, find_token, revoke_token
+from sottovoce.service.running_study import stored_tallies
 from sottovoce.service.stores import open_store, schema
 from sottovoce.service.stores.base import ArmKey, Store, StoreError, first_bytes_of
 from sottovoce.service.stores.sqlite import PATIENCE, SQLiteStore
@@ -39,7 +39,7 @@ def _filled(store: Store) -> str:
 
 
 def _batches(collector: Collector, study: str) -> list[Batch]:
-    manifest = collector.course(study).manifest
+    manifest = collector.study(study).manifest
     ids = [number.to_bytes(16, "big") for number in range(200)]
     own = [one for one in ids if manifest.arm_of(one) == 0]
     others = [one for one in ids if manifest.arm_of(one) == 1]
@@ -52,10 +52,10 @@ def test_an_older_store_is_upgraded_and_keeps_what_it_has(place: str, monkeypatc
         with open_store(place) as store, store.transaction() as work:
             assert store.version(work) == 1
             work.execute("INSERT INTO outcomes (study, code, count) VALUES (7, 'conflict', 3)")
-            acts.record(work, "create", study="0")
+            audit_log.record(work, "create", study="0")
     with open_store(place) as store, store.read() as work:
         assert store.version(work) == schema.VERSION
-        assert work.outcomes(7) == {"conflict": 3} and len(list(acts.entries(work))) == 1
+        assert work.outcomes(7) == {"conflict": 3} and len(list(audit_log.entries(work))) == 1
         assert work.execute("SELECT COUNT(*) FROM issued") == [(0,)]
 
 
@@ -103,7 +103,7 @@ def test_a_store_of_the_fourth_version_gets_epochs_and_counts_on(place: str) -> 
         assert np.flatnonzero(before[1].cells).tolist() == [0, 2, 299] and set(before[1].cells) == {0, 15}
         operations.verify(store)
         with collecting(store) as collector:
-            manifest = collector.course(row.name).manifest
+            manifest = collector.study(row.name).manifest
             ids = [number.to_bytes(16, "big") for number in range(60)]
             own = [one for one in ids if manifest.arm_of(one) == 0]
             sent = send(collector, row.name, batch_of(manifest, 0, own, [b"\x01"] * len(own)))
@@ -141,25 +141,25 @@ def test_counts_of_different_epochs_are_stored_apart(store: Store, tmp_path: Pat
     with SQLiteStore(tmp_path / "b.sqlite") as copy, copy.read() as work:
         assert stored_tallies(work, row.number, manifest, 3) == later and stored_tallies(work, 1, manifest) == now
     with collecting(store) as collector:  # counts of another epoch are not those of this round
-        assert collector.course(study).lanes[0].tally() == now[0]
+        assert collector.study(study).arm_counts[0].tally() == now[0]
 
 
 def test_the_first_bytes_of_ids_are_counted_once_in_the_same_commit(store: Store) -> None:
     study = add(store, everyone(grr()))
     ids = [bytes([number]) * 16 for number in (1, 1, 2, 255)]
     with collecting(store) as collector:
-        manifest = collector.course(study).manifest
+        manifest = collector.study(study).manifest
         for own in (ids[:3], ids[2:]):
             send(collector, study, batch_of(manifest, 0, own, [b"\x01"] * len(own)))
-        assert collector.course(study).first_bytes[[0, 1, 2, 255]].tolist() == [0, 1, 1, 1]
+        assert collector.study(study).first_bytes[[0, 1, 2, 255]].tolist() == [0, 1, 1, 1]
     with store.read() as work:
         (row,) = work.studies()
-        assert (work.first_bytes(row.number) == collector.course(study).first_bytes).all()
+        assert (work.first_bytes(row.number) == collector.study(study).first_bytes).all()
         assert work.first_bytes(row.number).sum() == row.reports == 3
     operations.verify(store)
     with store.transaction() as work:
         work.set_first_bytes(row.number, work.first_bytes(row.number)[::-1].copy())
-    with pytest.raises(StoreError, match="begin with other bytes"):
+    with pytest.raises(StoreError, match="first bytes do not fit"):
         operations.verify(store)
 
 
@@ -223,14 +223,14 @@ def test_a_copy_holds_the_same_and_goes_on(store: Store, place: str, tmp_path: P
         with collecting(copy) as collector:
             again = [send(collector, study, batch) for batch in _batches(collector, study)]
             assert [(one.accepted, one.duplicates) for one in again] == [(0, len(one.batch)) for one in again]
-        with pytest.raises(sv.SottovoceError, match="empty one"):
+        with pytest.raises(sv.SottovoceError, match="empty store"):
             operations.restore(tmp_path / "b.sqlite", copy)
 
 
 def test_a_backup_is_of_one_moment_while_reports_are_counted(store: Store, tmp_path: Path) -> None:
     study = add(store, everyone(grr()))
     with collecting(store) as collector, ThreadPoolExecutor(1) as beside:
-        manifest = collector.course(study).manifest
+        manifest = collector.study(study).manifest
         ids = [number.to_bytes(16, "big") for number in range(200)]
         batches = [batch_of(manifest, 0, [one], [b"\x01"]) for one in ids]
         sent = beside.submit(lambda: [send(collector, study, one).accepted for one in batches])
@@ -245,7 +245,7 @@ def test_of_two_backups_under_one_name_one_is_made(tmp_path: Path) -> None:
         _filled(store)
         made = [many.submit(operations.backup, store, tmp_path / "b.sqlite") for _ in range(4)]
         refused = [one.exception(60) for one in made]
-    assert [str(one) for one in refused if one is not None] == ["The backup exists already: name a new file."] * 3
+    assert [str(one) for one in refused if one is not None] == ["This backup file exists already. Name a new file."] * 3
     with SQLiteStore(tmp_path / "b.sqlite", create=False) as copy:
         operations.verify(copy)
     assert {one.name for one in tmp_path.iterdir()} == {"s.sqlite", "s.sqlite.lock", "b.sqlite"}
@@ -279,16 +279,16 @@ def test_what_does_not_agree_is_found(tmp_path: Path) -> None:
         operations.verify(store)
         with store.transaction() as work:
             work.execute("DELETE FROM reports WHERE id = ?", ((5).to_bytes(16, "big"),))
-        with pytest.raises(StoreError, match="does not agree with itself: 199 ids, 200 reports, 200 in the arms"):
+        with pytest.raises(StoreError, match="is inconsistent: 199 ids, 200 reports, 200 in the arms"):
             operations.verify(store)
 
 
 def test_the_log_of_acts_cannot_be_changed(store: Store) -> None:
     with store.transaction() as work:
         for number in range(3):
-            acts.record(work, "create", study=str(number))
+            audit_log.record(work, "create", study=str(number))
     with store.read() as work:
-        assert [entry["study"] for entry in acts.entries(work)] == ["0", "1", "2"]
+        assert [entry["study"] for entry in audit_log.entries(work)] == ["0", "1", "2"]
     for change in (
         "UPDATE acts SET entry = replace(entry, 'create', 'close') WHERE number = 2",
         "DELETE FROM acts WHERE number = 2",
@@ -296,8 +296,8 @@ def test_the_log_of_acts_cannot_be_changed(store: Store) -> None:
         with store.transaction() as work:
             kept = work.execute("SELECT number, entry, hash FROM acts")
             work.execute(change)
-        with pytest.raises(StoreError, match="was changed"), store.read() as work:
-            list(acts.entries(work))
+        with pytest.raises(StoreError, match="was altered"), store.read() as work:
+            list(audit_log.entries(work))
         with store.transaction() as work:
             work.execute("DELETE FROM acts")
             work.many("INSERT INTO acts (number, entry, hash) VALUES (?, ?, ?)", kept)
@@ -315,7 +315,7 @@ def test_tokens_come_and_go(store: Store) -> None:
         assert find_token(work, made) is None
         with pytest.raises(sv.ParameterError):
             revoke_token(work, "anna")
-        assert [one["act"] for one in acts.entries(work)] == ["token", "revoke"]
+        assert [one["act"] for one in audit_log.entries(work)] == ["token", "revoke"]
 
 
 def test_invitations_are_for_their_owner_alone(tmp_path: Path) -> None:

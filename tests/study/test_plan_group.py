@@ -17,12 +17,12 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.design import group as designed
-from sottovoce.estimate.group.truth import Crowd
+from sottovoce.estimate.group_mean.truth import Crowd
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.group.common import KEYS
 from sottovoce.mechanisms.mean import piecewise
 from sottovoce.study.planners import group as plan_group
-from sottovoce.study.planners.group import GroupCandidate, inner_at, rank, search
+from sottovoce.study.planners.group_mean import GroupCandidate, inner_at, rank, search
 
 pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract
 

@@ -8,8 +8,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.client.participant import Participant
-from sottovoce.client.tick import NoTick
+from sottovoce.client.tick import Untimed
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.privacy.accounting.study import StudyAccount
 from sottovoce.service.pages.view import fields
 from sottovoce.study.dossier.consent import consent_page
@@ -37,10 +38,10 @@ def a_manifest(asked=ASKED[1:], **changes):
     study = sv.Study("sleep", **{**ABOUT, **changes}, questions=asked)
     methods = {"group-mean": "group-bernoulli"}
     arms = [
-        sv.Arm(one.name, sv.mechanism(methods.get(one.question.kind, "grr"), one.question.domain, epsilon=2), 1)
+        Arm(one.name, sv.mechanism(methods.get(one.question.kind, "grr"), one.question.domain, epsilon=2), 1)
         for one in asked
     ]
-    return Manifest(study.facts, study.questions, sv.Round(tuple(arms)))
+    return Manifest(study.facts, study.questions, Round(tuple(arms)))
 
 
 def test_a_publication_counts_a_report_once_that_answers_two_questions():
@@ -53,7 +54,7 @@ def test_a_publication_counts_a_report_once_that_answers_two_questions():
 @pytest.mark.parametrize(("unit", "answered"), [("person", 1), ("device", 1), ("event", 3)])
 def test_account_and_manifest_promise_as_many_answers_as_a_device_gives(unit, answered):
     manifest = a_manifest(unit=unit, lifetime=7)
-    device, sent = Participant(None, tick=NoTick()), 0
+    device, sent = Participant(None, tick=Untimed()), 0
     with suppress(sv.PrivacyError):
         while device.answer(manifest, {"smoker": "no"}, send=False):
             sent += 1

@@ -21,7 +21,7 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.laws import law_row
 from sottovoce.testing.contract import check_fast_is_scalar, check_law, check_privacy, check_refused
-from sottovoce.testing.shares import check_estimable, check_small, instance
+from sottovoce.testing.frequency import check_estimable, check_small, instance
 
 
 @declared

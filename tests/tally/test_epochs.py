@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.round import check_tallies
+from sottovoce.core.round import Arm, check_tallies
 from sottovoce.core.specs import canonical
 from sottovoce.files.counts import account, fold
+from sottovoce.protocols.ask import AskOneOf
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.play import State
 from sottovoce.tally.tally import MAX_EPOCH
@@ -102,7 +103,7 @@ def test_an_epoch_is_a_small_number(wrong: object) -> None:
 
 
 def test_the_tallies_of_a_round_are_of_one_epoch() -> None:
-    protocol = sv.AskOneOfSeveral((sv.Arm("a", GRR), sv.Arm("b", GRR)))
+    protocol = AskOneOf((Arm("a", GRR), Arm("b", GRR)))
     state = State.first(protocol)
     with pytest.raises(sv.ParameterError, match=r"^The tallies of a round are of one epoch\. Got 0 and 4\.$"):
         check_tallies(state.round, (tally(), tally(4)))

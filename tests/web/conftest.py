@@ -103,7 +103,7 @@ def collector_at_work(folder: Path, protocol: Any, *, sealed: Any = (), **facts:
 
 def counted(collector: Any) -> int:
     """Reports that the collector counted."""
-    return sum(lane.reports for lane in collector.course(collector.name).lanes)
+    return sum(arm_counts.reports for arm_counts in collector.study(collector.name).arm_counts)
 
 
 @pytest.fixture

@@ -133,7 +133,7 @@ def test_the_policy_forbids_scripts_in_a_page(browser, hostile):
 
 
 def test_a_manifest_that_is_swapped_before_the_first_sending_gets_nothing(opened, collector):
-    manifest = collector.course(collector.name).manifest
+    manifest = collector.study(collector.name).manifest
     other = manifest.next(manifest.stage)  # another round: of the same study, and as good as the first
     page = opened()
     assert page.evaluate(OPEN, [collector.study, {}]) == "open"
@@ -149,7 +149,7 @@ def test_a_manifest_that_is_swapped_before_the_first_sending_gets_nothing(opened
 
 
 def test_a_server_that_gives_another_study_or_more_than_it_says_is_refused(opened, collector):
-    manifest = collector.course(collector.name).manifest
+    manifest = collector.study(collector.name).manifest
     page = opened()
     other = replace(manifest, facts=replace(manifest.facts, purpose="Another purpose."))
     page.route("**/manifest", lambda route: route.fulfill(body=other.content, content_type="application/json"))
@@ -163,7 +163,7 @@ def test_a_server_that_gives_another_study_or_more_than_it_says_is_refused(opene
 @pytest.mark.parametrize("key", ["__proto__", "constructor", "toString"])
 def test_keys_that_every_object_has_are_keys_like_others(opened, collector, key):
     """In the manifest, in answers, and in the texts of a question."""
-    text = collector.course(collector.name).manifest.content.decode()
+    text = collector.study(collector.name).manifest.content.decode()
     page = opened()
     problem = "async (text) => { try { await sottovoce.open(text, {}); } catch (one) { return one.name; } }"
     for place in ("{", '{"arms":[{', '"study":{'):

@@ -246,7 +246,7 @@ def test_a_memo_is_kept_and_answers_once_in_each_epoch(opened, tmp_path):
         assert page.evaluate("() => study.spent()") == once  # the same value again costs nothing more
         assert counted(repeated) == 2
         # Another study that gets reports of this value: it counts there as well, and once altogether.
-        manifest = repeated.course(repeated.name).manifest
+        manifest = repeated.study(repeated.name).manifest
         other = replace(manifest, facts=replace(manifest.facts, purpose="Another study."))
         page.evaluate(OPEN, [other.content.decode(), {}])
         assert page.evaluate(SEND, "owl")["state"] == "queued"
@@ -257,7 +257,7 @@ def test_a_memo_is_kept_and_answers_once_in_each_epoch(opened, tmp_path):
 
 def test_a_later_round_says_the_same_about_the_study(opened, collector):
     """It names the study by a hash that it only claims: with another unit a person would be asked again and again."""
-    first = collector.course(collector.name).manifest
+    first = collector.study(collector.name).manifest
     page = opened()
     page.evaluate(OPEN, [collector.study, {}])
     assert page.evaluate(SEND, "owl")["state"] == "accepted"
@@ -269,7 +269,7 @@ def test_a_later_round_says_the_same_about_the_study(opened, collector):
 
 
 def test_a_manifest_whose_true_epsilon_exceeds_the_stated_one_is_refused(opened, collector):
-    plain = json.loads(collector.course(collector.name).manifest.content)
+    plain = json.loads(collector.study(collector.name).manifest.content)
     plain["arms"][0]["mechanism"]["channel"]["keep"] = (1 << 53) - 1
     page = opened()
     name, code, said = page.evaluate(PROBLEM, [canonical(plain).decode(), {}])
@@ -374,7 +374,7 @@ def test_the_black_box_audit_finds_no_leak(opened, name):
 def test_the_manifest_of_the_collector_is_read_as_the_package_reads_it(opened, collector):
     page = opened()
     page.evaluate(OPEN, [collector.study, {}])
-    known: Manifest = collector.course(collector.name).manifest
+    known: Manifest = collector.study(collector.name).manifest
     assert page.evaluate("() => [study.manifest.hash, study.id, study.epsilon]") == [
         known.hash,
         collector.name,

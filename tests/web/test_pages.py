@@ -115,7 +115,7 @@ def fill(page: Any) -> None:
 
 def crowd(site: Any, people: int) -> None:
     """So many more reports, as devices send them."""
-    manifest = site.course(site.name).manifest
+    manifest = site.study(site.name).manifest
     epoch = manifest.facts.collection.epoch(datetime.now(UTC).date())
     values = {"type": "owl", "hours": 7.5, "coffee": ("man", 3)}
     for _ in range(people):
@@ -134,7 +134,7 @@ def said(page: Any, selector: str, text: str) -> None:
 
 
 def reports(site: Any) -> int:
-    return int(site.course(site.name).row.reports)
+    return int(site.study(site.name).row.reports)
 
 
 @pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
@@ -159,7 +159,7 @@ def test_a_participant_sees_what_is_sent_and_is_counted(visit, site, options):
 def test_an_invitation_stays_on_the_device_until_its_report_is_sent(visit, site):
     """No request for a page or a script names it, also in another language of the page."""
     name = site.create(SOURCE.replace(b"To learn when", b"To invite, and learn when") + INVITED, 1000)
-    study = site.course(name)
+    study = site.study(name)
     with site.store.transaction() as work:
         (token,) = invite(work, study.number, study.manifest.study, 1)
     page = visit(f"/s/{name}")
@@ -275,7 +275,7 @@ def test_paper_is_white_and_has_no_buttons(visit, site):
 
 
 def test_forged_reports_raise_an_alarm(visit, site):
-    manifest = site.course(site.name).manifest
+    manifest = site.study(site.name).manifest
     epoch = manifest.facts.collection.epoch(datetime.now(UTC).date())
     page = visit(f"/studies/{site.name}")
     assert page.locator(".alarm").count() == 0
@@ -285,7 +285,7 @@ def test_forged_reports_raise_an_alarm(visit, site):
     for payload in sorted(payloads)[:2]:
         send(site, site.name, Batch(manifest.prefix, epoch, manifest.number, 0, report_id, payload))
     page.reload()
-    said(page, ".alarm", "somebody forges reports")
+    said(page, ".alarm", "someone is forging reports")
     said(page, "section[aria-labelledby=uploads]", "conflict")
 
 

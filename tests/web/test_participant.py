@@ -89,7 +89,7 @@ def visit(browser: Any, site: Any) -> Iterator[Callable[..., Any]]:
 
 def close(site: Any, name: str) -> None:
     site.set_state(name, "closed", by="test")
-    assert site.course(name).row.state == "closed"
+    assert site.study(name).row.state == "closed"
 
 
 def spent(page: Any, name: str) -> float:
@@ -132,7 +132,7 @@ def test_every_step_stays_until_the_participant_goes_on(visit, site, options):
     assert "Thank you" in page.locator("#outcome").text_content()
     assert 0 <= top(page, "#outcome") < height
     assert page.locator("#form").is_hidden() and page.locator("#preview").is_hidden()
-    assert site.course(name).row.reports == 1
+    assert site.study(name).row.reports == 1
 
 
 def test_numbers_are_understood_in_the_language_of_the_page(visit, site):
@@ -168,7 +168,7 @@ def test_numbers_are_understood_in_the_language_of_the_page(visit, site):
 
 def test_one_attribute_is_asked_once_and_answers_all_questions_about_it(visit, site):
     name = site.add("attributes", HOURS + LONG)
-    manifest = json.loads(site.course(name).manifest.content)
+    manifest = json.loads(site.study(name).manifest.content)
     assert {arm["name"] for arm in manifest["arms"]} == {"hours", "type", "long"}, "no question is asked apart"
     page = visit(f"/s/{name}")
     page.wait_for_selector("#form:not([hidden])")
@@ -242,7 +242,7 @@ def test_a_report_that_waits_when_its_study_closes_is_taken_back(visit, site):
     page.context.set_offline(False)
     page.locator("#history li").wait_for(state="detached")
     assert spent(page, name) == 0
-    assert site.course(name).row.reports == 0
+    assert site.study(name).row.reports == 0
 
 
 def test_events_are_answered_again(visit, site):
@@ -256,4 +256,4 @@ def test_events_are_answered_again(visit, site):
         page.wait_for_timeout(2500)
         assert page.locator("#form").is_visible() and page.locator("[name=hours]").input_value() == ""
         assert page.locator("#history li").count() == turn + 1
-    assert site.course(name).row.reports == 2
+    assert site.study(name).row.reports == 2

@@ -48,7 +48,7 @@ def shuffled(tmp_path) -> Iterator[Any]:
 
 
 def test_a_page_of_somebody_else_and_the_participants_page_send_seals(browser, served, shuffled):
-    manifest = shuffled.course(shuffled.name).manifest
+    manifest = shuffled.study(shuffled.name).manifest
     served.pages["/sealed"] = MODULE.format(address=shuffled.shuffler)
     stranger = browser.new_page()
     requests: list[str] = []
@@ -83,7 +83,7 @@ def test_a_page_of_somebody_else_and_the_participants_page_send_seals(browser, s
 
 
 def test_a_key_that_seals_nothing_is_refused(browser, served, shuffled):
-    manifest = json.loads(shuffled.course(shuffled.name).manifest.content)
+    manifest = json.loads(shuffled.study(shuffled.name).manifest.content)
     manifest["study"]["collection"]["sealed_for"] = "00" * 32
     served.pages["/weak"] = MODULE.format(address=shuffled.shuffler)
     page = browser.new_page()

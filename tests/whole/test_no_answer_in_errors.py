@@ -21,7 +21,7 @@ from sottovoce.core.registry import BUILDERS
 from sottovoce.core.round import Arm
 from sottovoce.core.specs import canonical
 from sottovoce.files.arrow import from_arrow
-from sottovoce.protocols.ask import AskEveryone, AskOneOfSeveral
+from sottovoce.protocols.ask import AskEveryone, AskOneOf
 from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from tests.whole.sentinel import ANSWERS, NUMBER, TEXT, Seen, attempt, chain, planted, watched
@@ -251,7 +251,7 @@ def test_protocols_of_strangers_are_refused_without_their_texts() -> None:
     for protocol in (
         PersonalBudgetMean(SIDE, ["1", "2"], prior=belief),
         AskEveryone(grr),
-        AskOneOfSeveral((Arm("a", grr), Arm("b", grr))),
+        AskOneOf((Arm("a", grr), Arm("b", grr))),
     ):
         spec = protocol_spec(protocol)
         for wrong in planted(spec, TEXT):

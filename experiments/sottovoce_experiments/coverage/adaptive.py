@@ -19,9 +19,9 @@ from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import deviate
-from sottovoce.estimate.mean.bounds import hoeffding
 from sottovoce.estimate.mean.moments import profile
 from sottovoce.estimate.mean.sequential import weights_of
+from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.prior import Prior
 from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds
 from sottovoce.protocols.mean.belief import Decision, spread

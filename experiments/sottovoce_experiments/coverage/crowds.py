@@ -13,8 +13,8 @@ from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.group.evidence import GroupMeansEvidence, from_cells
-from sottovoce.estimate.group.truth import keyed_channel
+from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence, from_cells
+from sottovoce.estimate.group_mean.truth import keyed_channel
 from sottovoce_experiments.coverage.declared.studies import FILES
 from sottovoce_experiments.coverage.group import Cohort, draw_cells, law_at_value
 from sottovoce_experiments.runner import data_file

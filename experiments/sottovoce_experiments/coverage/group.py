@@ -19,10 +19,10 @@ from sottovoce.core.channel import Bits, Keyed, Subset
 from sottovoce.core.domain import Categories, Interval, Pair
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.group.contrasts import difference
-from sottovoce.estimate.group.equal_means import PairTests
-from sottovoce.estimate.group.evidence import GroupMeansEvidence, from_cells
-from sottovoce.estimate.group.truth import Crowd, keyed_channel, tells_squares, value_numbers
+from sottovoce.estimate.group_mean.contrasts import difference
+from sottovoce.estimate.group_mean.equal_means import PairTests
+from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence, from_cells
+from sottovoce.estimate.group_mean.truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.tally.laws import law_at, law_row

@@ -18,10 +18,10 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import Evidence, most_excess
-from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.sums import SumsEvidence, bins
-from sottovoce.estimate.shares.supports import SupportsEvidence
+from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
+from sottovoce.estimate.frequency.sums import SumsEvidence, bins
+from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.testing.coverage import coverage
 from sottovoce_experiments.coverage.declared.shares import ALL, LEVELS, ONE, SHARES
 from sottovoce_experiments.coverage.declared.studies import SHARE_KINDS
@@ -52,7 +52,11 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
         for level in LEVELS:
             for method, target in SHARE_KINDS:
                 each = level if of == ONE else 1 - (1 - level) / size
-                told = [s for s in SHARES if _expected(mechanism, n, s).doubt(method, each, most_excess(level)) is None]
+                told = [
+                    s
+                    for s in SHARES
+                    if _expected(mechanism, n, s).doubt(IntervalRequest(each, method), most_excess(level)) is None
+                ]
                 by_share = {s: least(s, method, target, level, of) for s in told}
                 worst = min(by_share, key=lambda s: by_share[s], default=None)
                 covered = None if worst is None else by_share[worst]

@@ -25,10 +25,10 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.mean.betting import Sides
-from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.moments import numbers_of, profile
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
+from sottovoce.estimate.mean.single import bernstein, hoeffding
 from sottovoce.estimate.request import IntervalRequest
 from sottovoce.tally.laws import law_at
 from sottovoce_experiments.coverage.declared.studies import (

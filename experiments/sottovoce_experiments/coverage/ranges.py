@@ -22,8 +22,8 @@ from sottovoce.core.round import Round, Tallies
 from sottovoce.estimate.mean.moments import variances_at
 from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce.protocols.play import play
-from sottovoce.protocols.ranges.found import found
 from sottovoce.protocols.ranges.mean import RangeSearchMean
+from sottovoce.protocols.ranges.results import range_estimates
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
 from sottovoce_experiments.coverage.draws import arm_shares
@@ -136,7 +136,7 @@ def coverages(
         clamped = np.clip(ordered, float(ends.low), float(ends.high)).mean()  # type: ignore[union-attr]
         laws = [_output_law(arm.mechanism, ordered) for arm in last.arms]
         for _ in range(draws):
-            result = found(domain, _draw(last, laws, n - asked, rng), asked)
+            result = range_estimates(domain, _draw(last, laws, n - asked, rng), asked)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PoorIntervalWarning)  # its quality is what is measured
                 bounds = {of: result[of].ci() for of in held}

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.estimate.evidence import deviate
-from sottovoce.estimate.group.contrasts import adjust
-from sottovoce.estimate.group.equal_means import PairTests
-from sottovoce.estimate.group.evidence import GroupMeansEvidence
+from sottovoce.estimate.group_mean.contrasts import adjust
+from sottovoce.estimate.group_mean.equal_means import PairTests
+from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce_experiments.coverage.crowds import PermutedCrowd, crowd_of
 from sottovoce_experiments.coverage.declared.studies import FEWEST, HOLM

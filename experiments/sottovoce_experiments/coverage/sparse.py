@@ -18,7 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.vector.sparse import SparseEvidence
+from sottovoce.estimate.vector_mean.sparse import SparseEvidence
 from sottovoce_experiments.coverage.declared.rounds import SPARSE_CROWDS, SPARSE_DIMENSIONS, SPARSE_METHODS
 from sottovoce_experiments.coverage.declared.studies import TARGETS
 from sottovoce_experiments.coverage.study import LEVEL, Coverage

@@ -13,7 +13,7 @@ from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.vector.ball import from_cells
+from sottovoce.estimate.vector_mean.ball import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce_experiments.coverage.declared.rounds import AT_ONCE, BALLS_HELD

@@ -23,8 +23,8 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.decoders.ems import EmsDecoder
 from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.readings.transition import BucketMixture, transition_of
+from sottovoce.estimate.frequency.laws import output_law
 from sottovoce.estimate.metrics import wasserstein
-from sottovoce.estimate.shares.laws import output_law
 from sottovoce.mechanisms.distribution.common import bandwidth, coded
 from sottovoce.mechanisms.distribution.general_wave import trapezoids
 from sottovoce.tally.tally import Tally

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel import Bits
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.decoder import Decoder
-from sottovoce.estimate.shares.maximise import NotConvergedWarning
+from sottovoce.estimate.frequency.maximise import NotConvergedWarning
 from sottovoce.tally.counts import BY_CELL, simulate_cells
 from sottovoce.tally.tally import Tally
 

@@ -22,7 +22,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import BUILDERS
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.shares.evidence import from_cells
+from sottovoce.estimate.frequency.evidence import from_cells
 from sottovoce.tally.counts import simulate_cells
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.frequencies.published import PAGE

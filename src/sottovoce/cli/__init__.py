@@ -16,20 +16,20 @@ from sottovoce.core.late import load
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The entry point: exit code 2 and one sentence for bad input."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # labels that a terminal cannot show are escaped
     try:
-        if given[:1] == ["--version"]:
+        if words[:1] == ["--version"]:
             print(f"sottovoce {__version__}")
             code = 0
-        elif given and given[0] in BARE:
-            code = int(load(bare_target(given[0], given[1:]))(given[1:]))
-        elif (not given or given[-1] in ("--help", "-h")) and load("cli.bare:is_bare")():
-            print(load("cli.bare:help_text")(BARE, given[0] if given[1:] else None))
+        elif words and words[0] in BARE:
+            code = int(load(bare_target(words[0], words[1:]))(words[1:]))
+        elif (not words or words[-1] in ("--help", "-h")) and load("cli.bare:is_bare")():
+            print(load("cli.bare:help_text")(BARE, words[0] if words[1:] else None))
             code = 0
         else:
-            code = int(load("cli.app:run")(given))
+            code = int(load("cli.app:run")(words))
         sys.stdout.flush()  # here, where a closed pipe can be handled
         return code
     except BrokenPipeError:

@@ -87,6 +87,7 @@ def plan(
     low: options.Low = None,
     high: options.High = None,
     real: options.Real = False,
+    step: options.Step = None,
     period: options.Period = None,
     dimensions: options.Dimensions = None,
     radius: options.Radius = None,
@@ -112,7 +113,9 @@ def plan(
         return
     load("cli.studies.plan:plan")(
         question,
-        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most, period),
+        load("cli.domains:Allowed")(
+            categories, categories_file, low, high, real, dimensions, radius, most, period, step=step
+        ),
         load("cli.studies.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
         picture=picture,
         force=force,
@@ -187,6 +190,7 @@ def privatize(
     low: options.Low = None,
     high: options.High = None,
     real: options.Real = False,
+    step: options.Step = None,
     text: options.AnyText = False,
     period: options.Period = None,
     option: options.MethodOptions = None,
@@ -213,7 +217,9 @@ def privatize(
             spec,
             method,
             epsilon,
-            load("cli.domains:Allowed")(categories, categories_file, low, high, real, period=period, text=text),
+            load("cli.domains:Allowed")(
+                categories, categories_file, low, high, real, period=period, text=text, step=step
+            ),
             tuple(option or ()),
             question,
         ),
@@ -281,11 +287,11 @@ def estimate(
     """Estimates from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
-    found = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, strict=strict)
+    tally = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, strict=strict)
     interval = load("estimate.request:IntervalRequest").of(level, method, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
-    wanted = load("cli.estimate:candidates_of")(found.mechanism, candidates, candidates_file)
-    load("cli.estimate:estimate")(found, interval, decoder=decoder, candidates=wanted, top=top, form=form)
+    wanted = load("cli.estimate:candidates_of")(tally.mechanism, candidates, candidates_file)
+    load("cli.estimate:estimate")(tally, interval, decoder=decoder, candidates=wanted, top=top, form=form)
 
 
 @app.command()

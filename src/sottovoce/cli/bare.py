@@ -23,22 +23,22 @@ def is_bare() -> bool:
 def commands() -> dict[str, str]:
     """The first sentence of every command of the app."""
     tree = ast.parse((Path(__file__).parent / "app.py").read_text(encoding="utf-8"))
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for node in tree.body:
         # A group of commands: its name is that of the variable.
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             words = {one.arg: one.value for one in node.value.keywords}
             if ast.unparse(node.value.func) == "typer.Typer" and (name := ast.unparse(node.targets[0])) != "app":
-                found[name] = ast.literal_eval(words["help"])
+                sentences[name] = ast.literal_eval(words["help"])
     for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
         for call in function.decorator_list:
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "app.command":
                 name = ast.literal_eval(call.args[0]) if call.args else function.name
-                found[name] = (ast.get_docstring(function) or "").partition("\n")[0]
+                sentences[name] = (ast.get_docstring(function) or "").partition("\n")[0]
     more = ast.parse((Path(__file__).parent / "collector" / "verbs.py").read_text(encoding="utf-8"))
     for verb in (node for node in more.body if isinstance(node, ast.FunctionDef)):
-        found[verb.name] = (ast.get_docstring(verb) or "").partition("\n")[0]
-    return found
+        sentences[verb.name] = (ast.get_docstring(verb) or "").partition("\n")[0]
+    return sentences
 
 
 def help_text(bare: dict[str, str], verb: str | None = None) -> str:

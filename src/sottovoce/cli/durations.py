@@ -35,7 +35,7 @@ def show(rows: Sequence[DurationRow]) -> None:
             "none" if row.tick is None else f"{1000 * row.tick:g} ms",
             f"{row.claimed:g}",
             f"{row.message:.2f}",
-            f"{row.found:.2f}",
+            f"{row.loss:.2f}",
             *(f"{median:.1f} us" for median in row.microseconds),
         )
         for row in rows
@@ -51,9 +51,9 @@ def show(rows: Sequence[DurationRow]) -> None:
 def verdict(rows: Sequence[DurationRow], *, tick: bool) -> int:
     """The exit code, and a sentence where it is not 0."""
     control, measured = rows[0], rows[1:]
-    if control.found < CONTROL:
+    if control.loss < CONTROL:
         note(
-            f"the positive control shows {control.found:.2f}, less than {CONTROL:g}: this machine is too noisy, or the"
+            f"the positive control shows {control.loss:.2f}, less than {CONTROL:g}: this machine is too noisy, or the"
             " reports are too few, to conclude anything"
         )
         return 1

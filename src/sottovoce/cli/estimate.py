@@ -46,42 +46,42 @@ def estimate(
     form: str,
 ) -> None:
     """Print the estimate as a table, as JSON or as CSV."""
-    found: Estimate = tally.mechanism.estimate(tally, decoder=decoder, candidates=candidates)
-    bounds = _bounds(found, interval)
-    rows, remark = _rows(found, interval, bounds, top), found.remark(bounds, target=interval.target)
+    estimated: Estimate = tally.mechanism.estimate(tally, decoder=decoder, candidates=candidates)
+    bounds = _bounds(estimated, interval)
+    rows, remark = _rows(estimated, interval, bounds, top), estimated.remark(bounds, target=interval.target)
     if form == "json":
         finite = [{key: _finite(value) for key, value in row.items()} for row in rows]
-        print(json.dumps({**_about(found, interval), "remark": remark, "rows": finite}))
+        print(json.dumps({**_about(estimated, interval), "remark": remark, "rows": finite}))
         return
     say: Callable[[str], None] = print
     if form == "csv":
-        mark = [COLUMN] if found.simulated else []
-        names = (*found.axes.keys, *NUMBERS)
+        mark = [COLUMN] if estimated.simulated else []
+        names = (*estimated.axes.keys, *NUMBERS)
         comma_separated([*names, *mark], ([*(row[name] for name in names), *["true"] * len(mark)] for row in rows))
         say = note
     else:
-        _table(found, interval, rows)
-    for sentence in found.notes:
+        _table(estimated, interval, rows)
+    for sentence in estimated.notes:
         say(sentence)
     if remark is not None:
         say(remark)
 
 
-def _bounds(found: Estimate, interval: IntervalRequest) -> Bounds:
-    doubt = found.doubt(interval.level, method=interval.method, simultaneous=interval.simultaneous)
+def _bounds(estimate: Estimate, interval: IntervalRequest) -> Bounds:
+    doubt = estimate.doubt(interval.level, method=interval.method, simultaneous=interval.simultaneous)
     if doubt is not None:
         note(doubt)
-    return found.quiet_ci(
+    return estimate.quiet_ci(
         interval.level, method=interval.method, target=interval.target, simultaneous=interval.simultaneous
     )
 
 
-def _rows(found: Estimate, interval: IntervalRequest, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:
-    order = np.arange(len(found.values))
+def _rows(estimate: Estimate, interval: IntervalRequest, bounds: Bounds, top: int | None) -> list[dict[str, Any]]:
+    order = np.arange(len(estimate.values))
     if top is not None:
-        order = np.argsort(-found.values, kind="stable")[:top]
-    labels = dict(zip(found.axes.keys, found.axes.columns(), strict=True))
-    columns = (found.values, np.sqrt(found.evidence.variances(interval.target)), *bounds)
+        order = np.argsort(-estimate.values, kind="stable")[:top]
+    labels = dict(zip(estimate.axes.keys, estimate.axes.columns(), strict=True))
+    columns = (estimate.values, np.sqrt(estimate.evidence.variances(interval.target)), *bounds)
     numbers = dict(zip(NUMBERS, columns, strict=True))
     return [
         {name: column[int(code)] for name, column in labels.items()}
@@ -95,33 +95,33 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _about(found: Estimate, interval: IntervalRequest) -> dict[str, Any]:
+def _about(estimate: Estimate, interval: IntervalRequest) -> dict[str, Any]:
     return {
-        "question": found.question.kind,
-        "mechanism": found.mechanism.name,
-        "epsilon": found.mechanism.epsilon,
-        "fingerprint": found.mechanism.fingerprint,
-        "n": found.n,
-        **found.chosen(interval).to_dict(),
-        "decoder": found.decoder.name,
-        "simulation": found.simulated,
+        "question": estimate.question.kind,
+        "mechanism": estimate.mechanism.name,
+        "epsilon": estimate.mechanism.epsilon,
+        "fingerprint": estimate.mechanism.fingerprint,
+        "n": estimate.n,
+        **estimate.chosen(interval).to_dict(),
+        "decoder": estimate.decoder.name,
+        "simulation": estimate.simulated,
     }
 
 
-def _table(found: Estimate, interval: IntervalRequest, rows: list[dict[str, Any]]) -> None:
+def _table(estimate: Estimate, interval: IntervalRequest, rows: list[dict[str, Any]]) -> None:
     # Two digits of the smallest standard error: more would be noise, fewer would hide it.
     smallest = min((row["std_error"] for row in rows if row["std_error"] > 0), default=1e-4)
     digits = min(12, max(2, 1 - floor(log10(smallest))))
-    names = found.axes.keys
+    names = estimate.axes.keys
     lines = [
         [*(printable(row[name]) for name in names), *(f"{row[name]:.{digits}f}" for name in NUMBERS)] for row in rows
     ]
     table((*names, "estimate", "std error", "low", "high"), lines, numbers=4)
     together = ", all of them at once" if interval.simultaneous else ""
-    kind = f", {found.quality}" if found.decoder.moves else ""
-    intervals = "interval" if len(found.values) == 1 else "intervals"
-    what = plural(found.n, "simulated report" if found.simulated else "report")
+    kind = f", {estimate.quality}" if estimate.decoder.moves else ""
+    intervals = "interval" if len(estimate.values) == 1 else "intervals"
+    what = plural(estimate.n, "simulated report" if estimate.simulated else "report")
     print(
-        f"{what} through {found.mechanism.name}, epsilon {found.mechanism.epsilon:.6g}{kind};"
-        f" {interval.level:.6g} {found.chosen(interval).method} {intervals} for the {interval.target}{together}."
+        f"{what} through {estimate.mechanism.name}, epsilon {estimate.mechanism.epsilon:.6g}{kind};"
+        f" {interval.level:.6g} {estimate.chosen(interval).method} {intervals} for the {interval.target}{together}."
     )

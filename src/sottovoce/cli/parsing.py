@@ -25,9 +25,9 @@ class Verbs(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:  # as it is while a shell completes a line
             inner = type(ctx)(command, info_name=name, parent=ctx, **command.context_settings)
-            given = command.make_parser(inner).parse_args(args=list(rest))[2]
-            for option in given:
-                if given.count(option) > 1 and not option.multiple and not getattr(option, "is_flag", False):
+            options = command.make_parser(inner).parse_args(args=list(rest))[2]
+            for option in options:
+                if options.count(option) > 1 and not option.multiple and not getattr(option, "is_flag", False):
                     raise ParameterError(f"The option {option.opts[0]} takes one value and is given twice.")
         return name, command, rest
 

@@ -118,7 +118,7 @@ def _into_file(
     # Accepts pure guarantees only. No memo is opened: each row is a device that answers for the first time.
     mechanism = Client(chosen.mechanism, memo=NO_FILE).mechanism
     check_missing(mechanism.domain, missing)
-    made = layout(mechanism.domain, source.columns)
+    column_layout = layout(mechanism.domain, source.columns)
     kind = _output_kind(goal, asked)
     for output, name in ((goal.path, "The output"), (goal.spec, SPEC_OUTPUT)):
         for path in expanded([source.path]):
@@ -134,7 +134,7 @@ def _into_file(
             beside.flush()
         file = stack.enter_context(writing(goal.path, force=goal.force))
         writer = stack.enter_context(Writer(file, kind, mechanism, seeded=seed is not None))
-        for batch in _reports(source, mechanism, made, missing, seed, seen):
+        for batch in _reports(source, mechanism, column_layout, missing, seed, seen):
             writer.write(batch)
     _remarks(source, chosen, missing, seen, writer.n)
 
@@ -191,23 +191,23 @@ def _output_kind(goal: Destination, asked: AskedFor) -> str:
 
 # --- reports ----------------------------------------------------------------------------------------------
 def _reports(
-    source: AnswerSource, mechanism: Mechanism, made: ColumnLayout, missing: str, seed: int | None, seen: Seen
+    source: AnswerSource, mechanism: Mechanism, column_layout: ColumnLayout, missing: str, seed: int | None, seen: Seen
 ) -> Iterator[Reports]:
     """Some reports at a time; answers outside the domain are counted to the end and refused."""
     words = mechanism.words
     stream = WordStream.secure(words) if seed is None else WordStream.seeded(words, seed)
     first, outside, column = 0, None, ""
     for piece in progress(pieces(source), "privatize", lambda piece: (piece.length, piece.total)):
-        found = read_rows(mechanism, made, piece.values, missing)
-        if isinstance(found.codes, Outside):
-            column = piece.found.name
-            outside = found.codes.after(seen.rows, outside)
+        rows = read_rows(mechanism, column_layout, piece.values, missing)
+        if isinstance(rows.codes, Outside):
+            column = piece.columns.name
+            outside = rows.codes.after(seen.rows, outside)
         seen.rows += len(piece.values[0])
-        seen.empty += found.empty
-        seen.columns = piece.found.columns
+        seen.empty += rows.empty
+        seen.columns = piece.columns.columns
         if outside is None:
-            for start, stop in chunks(0, len(found.codes), batch_rows(mechanism)):
-                yield draw(mechanism, found.codes[start:stop], stream.after(first))
+            for start, stop in chunks(0, len(rows.codes), batch_rows(mechanism)):
+                yield draw(mechanism, rows.codes[start:stop], stream.after(first))
                 first += stop - start
     if outside is not None:
         raise _refused(column, mechanism.domain, outside, seen.rows)
@@ -230,7 +230,7 @@ def mechanism_of(asked: AskedFor, columns: Sequence[str], missing: str = "refuse
     """The mechanism of a file, of a description in full, or of a plan."""
     if asked.spec is not None:
         described = (asked.method, asked.epsilon, asked.question)
-        if any(part is not None for part in described) or asked.options or asked.allowed.given:
+        if any(part is not None for part in described) or asked.options or asked.allowed.is_described:
             raise ParameterError("--spec says everything about the mechanism: leave out the options that describe it.")
         return Chosen(read_spec(asked.spec))
     if asked.epsilon is None:
@@ -250,16 +250,16 @@ def _planned(asked: AskedFor, domain: Domain) -> Chosen:
     participants, and errors fall with its root."""
     if asked.options:
         raise ParameterError("--option is for a method: name it with --method.")
-    made = plan(question_about(domain, asked.question), epsilon=asked.epsilon, participants=1)
+    choice = plan(question_about(domain, asked.question), epsilon=asked.epsilon, participants=1)
     pure = [
-        one for one in made.options if isinstance(one.procedure, Mechanism) and one.mechanism.guarantee.accepted_by()
+        one for one in choice.options if isinstance(one.procedure, Mechanism) and one.mechanism.guarantee.accepted_by()
     ]
     if not pure:
         raise ParameterError("No method with a pure guarantee answers this question: choose one with --method.")
     best = pure[0]
 
     def reason(n: int) -> str:
-        error = f"; expect a standard error of {best.std_error / n**0.5:.3g} for {made.measure}" if n else ""
+        error = f"; expect a standard error of {best.std_error / n**0.5:.3g} for {choice.measure}" if n else ""
         return f"The plan chose {best.method}: {best.reason.rstrip('.')}{error}."
 
     return Chosen(best.mechanism, reason)
@@ -273,19 +273,19 @@ def read_spec(path: str) -> Mechanism:
 
 
 def _options(texts: Iterable[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, value in map(_option, texts):
         if name in ("name", "domain", "epsilon"):
             raise ParameterError(f"{name!r} cannot be set by --option: it has options of its own, see --help.")
-        if name in found:
+        if name in parameters:
             raise ParameterError("--option gives one parameter twice.")
-        found[name] = value
-    return found
+        parameters[name] = value
+    return parameters
 
 
 def _option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise reject("option", "privatize", "of the form name=value", text)
-    whole = value.removeprefix("-").isdecimal() and len(value) < 20
-    return name, int(value) if whole else value
+    is_integer = value.removeprefix("-").isdecimal() and len(value) < 20
+    return name, int(value) if is_integer else value

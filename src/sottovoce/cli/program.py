@@ -27,38 +27,41 @@ def audit_program(
     source = command_source(list(program), lines=lines, timeout=timeout)
     many = any("{count}" in part for part in program)
     wanted = samples if samples is not None else SAMPLES if many else SINGLE_SAMPLES
-    found = audit_black_box(source, list(values), claimed=claimed, samples=wanted, skip=skip)
-    print(json.dumps(_row(found, values)) if as_json else _text(found, values))
-    return found.refuted
+    certificate = audit_black_box(source, list(values), claimed=claimed, samples=wanted, skip=skip)
+    print(json.dumps(_row(certificate, values)) if as_json else _text(certificate, values))
+    return certificate.refuted
 
 
-def _places(found: BlackBoxCertificate, values: Sequence[str]) -> list[int] | None:
+def _places(certificate: BlackBoxCertificate, values: Sequence[str]) -> list[int] | None:
     """Which values the event distinguishes, counted from 1."""
-    return None if found.values is None else [values.index(value) + 1 for value in found.values]
+    return None if certificate.values is None else [values.index(value) + 1 for value in certificate.values]
 
 
-def _row(found: BlackBoxCertificate, values: Sequence[str]) -> dict[str, object]:
+def _row(certificate: BlackBoxCertificate, values: Sequence[str]) -> dict[str, object]:
     return {
-        "claimed": str(found.claimed),
-        "epsilon_lower": found.epsilon_lower,
-        "level": found.level,
-        "refuted": found.refuted,
-        "event": found.event,
-        "values": _places(found, values),
-        "counts": found.counts,
-        "samples": found.samples,
-        "drawn": found.drawn,
+        "claimed": str(certificate.claimed),
+        "epsilon_lower": certificate.epsilon_lower,
+        "level": certificate.level,
+        "refuted": certificate.refuted,
+        "event": certificate.event,
+        "values": _places(certificate, values),
+        "counts": certificate.counts,
+        "samples": certificate.samples,
+        "drawn": certificate.drawn,
     }
 
 
-def _text(found: BlackBoxCertificate, values: Sequence[str]) -> str:
-    places, drawn = _places(found, values), count_text(found.drawn)
-    if places is None or found.counts is None:
-        return f"Not refuted: nothing was found in {drawn} reports, which does not confirm epsilon {found.claimed}."
-    verdict = "REFUTED" if found.refuted else "Not refuted, which does not confirm it"
-    (first, second), (more, fewer) = places, found.counts
+def _text(certificate: BlackBoxCertificate, values: Sequence[str]) -> str:
+    places, drawn = _places(certificate, values), count_text(certificate.drawn)
+    if places is None or certificate.counts is None:
+        return (
+            f"Not refuted: nothing was found in {drawn} reports, which does not confirm epsilon {certificate.claimed}."
+        )
+    verdict = "REFUTED" if certificate.refuted else "Not refuted, which does not confirm it"
+    (first, second), (more, fewer) = places, certificate.counts
     return (
-        f"{verdict}: epsilon {found.claimed} is claimed, at least {found.epsilon_lower:.4g} was found"
-        f" (confidence 1 - {1 - found.level:.3g}, {drawn} reports).\n"
-        f"Why: {found.event}, in {more} of {found.samples} reports of value {first} and in {fewer} of value {second}."
+        f"{verdict}: epsilon {certificate.claimed} is claimed, at least {certificate.epsilon_lower:.4g} was found"
+        f" (confidence 1 - {1 - certificate.level:.3g}, {drawn} reports).\n"
+        f"Why: {certificate.event}, in {more} of {certificate.samples} reports of value {first}"
+        f" and in {fewer} of value {second}."
     )

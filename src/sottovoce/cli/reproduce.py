@@ -54,16 +54,16 @@ def reproduce(
         raise ParameterError("A file for the picture can be named for one experiment, not for a pattern.")
     if quick and pages is not None:
         raise ParameterError("Pages show full runs: give either --quick or --pages.")
-    found = {}
+    results = {}
     for experiment in chosen:
         job = Job(experiment, folder, seed, quick)
         problem = job.missing_data()
         if several and problem is not None:  # the other experiments still run
             note(f"{experiment.id} is left out. {problem}")
             continue
-        found[experiment.id] = _run(job, figure, pages, as_json=as_json)
+        results[experiment.id] = _run(job, figure, pages, as_json=as_json)
     if as_json:
-        print(json.dumps(found if several else found[name]))
+        print(json.dumps(results if several else results[name]))
 
 
 def _run(job: Job, figure: Path | None, pages: Path | None, *, as_json: bool) -> list[Row]:

@@ -95,15 +95,15 @@ def merged_tally(
                 goal = None if kept is None else kept.place(path)
             known = None if kept is None else kept.load(goal, intake)
             again += known is not None
-            found_kind, found = known or tally_of(path, mechanism, intake, kind, name=name, gauge=gauge.to)
-            if kept is not None and known is None and not kept.save(goal, path, found_kind, found, intake, before):
+            file_kind, tally = known or tally_of(path, mechanism, intake, kind, name=name, gauge=gauge.to)
+            if kept is not None and known is None and not kept.save(goal, path, file_kind, tally, intake, before):
                 note(f"{name} changed while it was counted: its tally is not kept, and it is counted again next time.")
             gauge.finish(size_of(path))
-            if found.n and found_kind not in MESSAGE_KINDS:  # messages are compared by their ids
-                counts = hashlib.sha256(found.n.to_bytes(8, "little") + found.cells.tobytes()).digest()
+            if tally.n and file_kind not in MESSAGE_KINDS:  # messages are compared by their ids
+                counts = hashlib.sha256(tally.n.to_bytes(8, "little") + tally.cells.tobytes()).digest()
                 places.setdefault(counts, []).append(place + 1)
             with naming(name):
-                merged = found if merged is None else merged + found
+                merged = tally if merged is None else merged + tally
     if merged is None:
         raise FileProblem("There is nothing to count: name files of reports or tallies, or - for standard input.")
     for remark in intake.remarks(merged.n):

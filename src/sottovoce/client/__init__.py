@@ -1,6 +1,6 @@
 """The participant's device. Standard library only."""
 
 from sottovoce.client.client import Client
-from sottovoce.client.tick import NoTick, Tick
+from sottovoce.client.tick import Tick, Untimed
 
-__all__ = ["Client", "NoTick", "Tick"]
+__all__ = ["Client", "Untimed", "Tick"]

@@ -10,7 +10,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import Any
 
-from sottovoce.client.tick import NoTick, Tick, public_tick
+from sottovoce.client.tick import Tick, Untimed, public_tick
 from sottovoce.core.arithmetic.rational import loss, within
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError, PrivacyError
@@ -41,30 +41,32 @@ class Client:
 
     A message is returned at a `tick`, a public time after the call, since the duration of an answer depends on the
     answer: `Tick(0.01)` is ten milliseconds, and the default is that of `public_tick`. Simulations turn it off with
-    `NoTick()`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
+    `Untimed()`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
     """
 
     mechanism: Mechanism
     limit: float | Decimal | None = None
     accept: tuple[str, ...] = ()
     lifetime_limit: float | Decimal | None = None
-    tick: Tick | NoTick | None = field(default=None, kw_only=True)
+    tick: Tick | Untimed | None = field(default=None, kw_only=True)
     memo: str | PathLike[str] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        found = self.mechanism
-        if not isinstance(found, Mechanism) or isinstance(self.accept, str):
+        mechanism = self.mechanism
+        if not isinstance(mechanism, Mechanism) or isinstance(self.accept, str):
             raise ParameterError("A client needs a mechanism, and the guarantees it accepts as a tuple of names.")
         limit, _ = exact_limit("limit", self.limit), exact_limit("lifetime_limit", self.lifetime_limit)
-        guarantee = _accepted(found.guarantee, self.accept)
-        if limit is not None and not guarantee.is_within(limit, found.channel, found.claimed):
-            raise PrivacyError(f"This mechanism has epsilon {found.epsilon:.6g}, more than the limit of this device.")
-        if limit is None and (broken := guarantee.broken_by(found.channel, found.claimed)) is not None:
+        guarantee = _accepted(mechanism.guarantee, self.accept)
+        if limit is not None and not guarantee.is_within(limit, mechanism.channel, mechanism.claimed):
+            raise PrivacyError(
+                f"This mechanism has epsilon {mechanism.epsilon:.6g}, more than the limit of this device."
+            )
+        if limit is None and (broken := guarantee.broken_by(mechanism.channel, mechanism.claimed)) is not None:
             raise PrivacyError(f"This mechanism has {broken} it claims.")
         self._check_lifetime()
-        if not isinstance(self.tick, (Tick, NoTick, type(None))):
-            raise reject("tick", "a client", "a Tick, or NoTick() for simulations", self.tick)
-        object.__setattr__(self, "tick", self.tick or public_tick(found))
+        if not isinstance(self.tick, (Tick, Untimed, type(None))):
+            raise reject("tick", "a client", "a Tick, or Untimed() for simulations", self.tick)
+        object.__setattr__(self, "tick", self.tick or public_tick(mechanism))
 
     def _check_lifetime(self) -> None:
         """All reports of one value together must stay below the limit; without a memo they have none."""
@@ -106,7 +108,7 @@ class Client:
         limit: float | Decimal | None = None,
         accept: tuple[str, ...] = (),
         lifetime_limit: float | Decimal | None = None,
-        tick: Tick | NoTick | None = None,
+        tick: Tick | Untimed | None = None,
         memo: str | PathLike[str] | None = None,
     ) -> Client:
         """The client of a mechanism's specification; a guarantee that it does not accept is refused unread."""
@@ -121,7 +123,7 @@ class Client:
         return self._after(lambda: self._randomized(value, coins))
 
     def report_text(self, text: str) -> bytes:
-        """The same for an answer that a person typed; reading it is part of the tick."""
+        """The randomized message for an answer that a person typed; reading it is part of the tick."""
         return self._after(lambda: self._randomized(self.mechanism.domain.typed(text), None))
 
     def _randomized(self, value: object, coins: Coins | None) -> bytes:

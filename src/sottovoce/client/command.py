@@ -63,10 +63,10 @@ def _answer_mechanism(options: Namespace, content: bytes) -> int:
     client = Client.from_spec(content, limit=options.limit, lifetime_limit=options.lifetime_limit, memo=options.memo)
     text = options.value if options.value is not None else _read()
     print(client.report_text(text).hex())
-    found, forever = f"epsilon {client.mechanism.epsilon:.6g}", client.mechanism.epsilon_forever
+    loss, forever = f"epsilon {client.mechanism.epsilon:.6g}", client.mechanism.epsilon_forever
     if client.mechanism.claimed_forever is not None:
-        found += f", {forever:.6g} for all reports of one unchanged value"
-    print(f"{found}, computed from the channel", file=sys.stderr)
+        loss += f", {forever:.6g} for all reports of one unchanged value"
+    print(f"{loss}, computed from the channel", file=sys.stderr)
     return 0
 
 
@@ -81,13 +81,13 @@ def _answer_study(options: Namespace, content: bytes | None) -> int:
         manifest, url = Manifest.from_spec(content, device=True), options.url or ""
     participant.check(manifest)  # before anything is asked
     answers = _answers(manifest, options.value)
-    found = participant.answer(manifest, answers, url=url, token=options.token, arm=options.arm)
-    if found.state == "queued" and url:
-        found = next((one for one in participant.send(PATIENCE) if one.id == found.id), found)
+    delivery = participant.answer(manifest, answers, url=url, token=options.token, arm=options.arm)
+    if delivery.state == "queued" and url:
+        delivery = next((one for one in participant.send(PATIENCE) if one.id == delivery.id), delivery)
     total = decimal_text(round(participant.account().total, 4))
-    print(f"{found.state}: question {found.question}, id {found.id.hex()}, payload {found.payload.hex()}")
+    print(f"{delivery.state}: question {delivery.question}, id {delivery.id.hex()}, payload {delivery.payload.hex()}")
     print(f"Computed from the channels, this device has lost epsilon {total} so far.", file=sys.stderr)
-    if found.state not in ("accepted", "queued"):
+    if delivery.state not in ("accepted", "queued"):
         raise CollectorError("The collector did not count the report; `sottovoce device` shows why.")
     return 0
 
@@ -115,11 +115,11 @@ def _answers(manifest: Manifest, value: str | None) -> _Answers:
         if len(asked) > 1:
             raise ParameterError("This study has several questions: their answers are read from standard input.")
         return _Answers({asked[0].key: (asked[0], value)})
-    found: dict[str, tuple[Asked, str]] = {}
+    answers: dict[str, tuple[Asked, str]] = {}
     for one in asked:
         print(_shown(one.text(manifest.facts.languages[0])), file=sys.stderr)
-        found[one.key] = one, _read()
-    return _Answers(found)
+        answers[one.key] = one, _read()
+    return _Answers(answers)
 
 
 def _typed(asked: Asked, text: str) -> object:

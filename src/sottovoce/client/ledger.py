@@ -34,10 +34,10 @@ def lost(
     A value that several studies got reports of counts in each of them, and once in the sum of all.
     """
     where = [f"{name} = ?" for name, value in (("study", study), ("owner", owner)) if value is not None]
-    given = [value for value in (study, owner) if value is not None]
+    arguments = [value for value in (study, owner) if value is not None]
     condition = f" WHERE key IN (SELECT key FROM used WHERE {' AND '.join(where)})" if where else ""
     total = more
-    for (epsilon,) in database.execute(f"SELECT epsilon FROM charge{condition}", given):
+    for (epsilon,) in database.execute(f"SELECT epsilon FROM charge{condition}", arguments):
         total = _ROUNDED_UP.add(total, Decimal(epsilon))
     return total
 

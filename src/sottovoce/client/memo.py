@@ -76,14 +76,14 @@ class Memo:
         """How many values the device was asked about through a mechanism, and how often."""
         mine = bytes.fromhex(mechanism.fingerprint)
         with DeviceFile(self.path).changed() as database:
-            found = database.execute("SELECT reports FROM mechanism WHERE fingerprint = ?", (mine,)).fetchone()
-            return Spent(_values(database, mine), found[0] if found else 0)
+            row = database.execute("SELECT reports FROM mechanism WHERE fingerprint = ?", (mine,)).fetchone()
+            return Spent(_values(database, mine), row[0] if row else 0)
 
 
 def keep_in(
     database: sqlite3.Connection, mechanism: Mechanism, value: object, study: str = "", owner: str = ""
 ) -> Kept:
-    """The same inside a transaction. The account of the device is charged for the value, once."""
+    """Keep the memo of a value inside a transaction. The device's account is charged for each value once."""
     label = _label(mechanism, mechanism.domain.encode(value))
     mine, secret = bytes.fromhex(mechanism.fingerprint), secret_of(database)
     cohort = mechanism.draw_cohort(KeptCoins(secret, b"cohort", mine))
@@ -96,8 +96,8 @@ def keep_in(
     if mechanism.ratio_forever is None:
         raise ValueError("A loss without a bound cannot be entered.")
     charge(database, key[1], study, owner, mechanism.guarantee.charge(mechanism.ratio_forever))
-    found = database.execute("SELECT kept FROM answer WHERE fingerprint = ? AND value = ?", key).fetchone()
-    return Kept(int.from_bytes(found[0], "little"), cohort)
+    row = database.execute("SELECT kept FROM answer WHERE fingerprint = ? AND value = ?", key).fetchone()
+    return Kept(int.from_bytes(row[0], "little"), cohort)
 
 
 class KeptCoins(Coins):

@@ -23,10 +23,10 @@ def check_once(database: Connection, manifest: Manifest, epoch: int) -> None:
     keep a memo: another mechanism would draw another memo and spend the budget again.
     """
     facts = manifest.facts
-    found = database.execute(
+    row = database.execute(
         "SELECT facts FROM study WHERE root = ? AND owner = ?", (manifest.study, facts.owner)
     ).fetchone()
-    if found is not None and found[0] != _said(facts):
+    if row is not None and row[0] != _said(facts):
         raise PrivacyError("This round says something else about the study than the round that was answered.")
     if facts.unit == "event":
         return

@@ -50,7 +50,7 @@ class Outgoing:
 
     @property
     def batch(self) -> Batch:
-        """On the wire: a batch of this report alone, since one of several would show that they are of one device."""
+        """A batch of this report alone: several in one batch would show that they are of one device."""
         return Batch(
             bytes.fromhex(self.manifest)[:8], self.epoch, self.round, self.arm, self.id, self.payload, self.token
         )
@@ -67,8 +67,10 @@ def add(database: sqlite3.Connection, entry: Outgoing) -> None:
 
 def entries(database: sqlite3.Connection, study: str | None = None) -> list[Outgoing]:
     """All reports, or those of a study, in the random order of their ids."""
-    condition, given = ("", ()) if study is None else (" WHERE study = ?", (study,))
-    return [Outgoing(*row) for row in database.execute(f"SELECT {', '.join(_COLUMNS)} FROM report{condition}", given)]
+    condition, arguments = ("", ()) if study is None else (" WHERE study = ?", (study,))
+    return [
+        Outgoing(*row) for row in database.execute(f"SELECT {', '.join(_COLUMNS)} FROM report{condition}", arguments)
+    ]
 
 
 def entry_of(database: sqlite3.Connection, report_id: bytes) -> Outgoing | None:

@@ -17,14 +17,14 @@ from sqlite3 import Connection
 from typing import Any, NamedTuple
 
 from sottovoce.client import ledger, outbox
+from sottovoce.client.answers import chosen_arm, values_of
 from sottovoce.client.client import exact_limit
 from sottovoce.client.device_file import DeviceFile
-from sottovoce.client.given import chosen_arm, values_of
 from sottovoce.client.memo import keep_in
 from sottovoce.client.once import check_once, memos_of, write_facts
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.sealing import seal
-from sottovoce.client.tick import WRITTEN, NoTick, Tick, public_tick
+from sottovoce.client.tick import WRITTEN, Tick, Untimed, public_tick
 from sottovoce.client.transport import (
     QUEUED,
     STUDY_CLOSED,
@@ -98,14 +98,14 @@ class Participant:
     file: str | PathLike[str] | DeviceFile | None
     limit: float | Decimal | None = None
     lifetime_limit: float | Decimal | None = None
-    tick: Tick | NoTick | None = None
+    tick: Tick | Untimed | None = None
     transport: HttpTransport | None = None
     today: Callable[[], date] = today
 
     def __post_init__(self) -> None:
         exact_limit("limit", self.limit), exact_limit("lifetime_limit", self.lifetime_limit)
-        if not isinstance(self.tick, (Tick, NoTick, type(None))):
-            raise reject("tick", "a participant", "a Tick, or NoTick() for simulations", self.tick)
+        if not isinstance(self.tick, (Tick, Untimed, type(None))):
+            raise reject("tick", "a participant", "a Tick, or Untimed() for simulations", self.tick)
         if not isinstance(self.file, DeviceFile):
             object.__setattr__(self, "file", DeviceFile(self.file))
         if self.transport is None:
@@ -256,16 +256,16 @@ class Participant:
     def send(self, patience: float = 0.0) -> list[Delivery]:
         """Send what is queued. Where a collector asks to wait, try again for `patience` seconds."""
         end, wait = time.monotonic() + patience, FIRST_WAIT
-        found: dict[bytes, Delivery] = {}
+        deliveries: dict[bytes, Delivery] = {}
         while True:
             with self._changed() as database:
                 queued = [entry for entry in outbox.entries(database) if entry.state == QUEUED and entry.url]
             round_ = [self._delivered(entry) for entry in queued]
-            found |= {one.id: one for one in round_}
+            deliveries |= {one.id: one for one in round_}
             asked = max((one.retry_after for one in round_ if one.state == QUEUED), default=None)
             pause = None if asked is None else max(asked, wait)
             if pause is None or time.monotonic() + pause > end:
-                return list(found.values())
+                return list(deliveries.values())
             time.sleep(pause)
             wait = min(2 * wait, LONGEST_WAIT)
 
@@ -297,17 +297,17 @@ class Participant:
         """One attempt, which was written down before."""
         place, kind = ("sealed", SEALED_TYPE) if entry.sealed else ("reports", CBOR_TYPE)
         try:
-            found = outcome(self._transport.post(f"{entry.url}/{place}", entry.body, kind))
+            result = outcome(self._transport.post(f"{entry.url}/{place}", entry.body, kind))
         except Unreached:
             with self._changed() as database:
                 outbox.take_back(database, entry.id)
             return _delivery(entry, Outcome(QUEUED))
         except Interrupted:
             return _delivery(entry, Outcome(QUEUED))
-        if found.state != QUEUED:
+        if result.state != QUEUED:
             with self._changed() as database:
-                outbox.settle(database, entry.id, found.state)
-        return _delivery(entry, found)
+                outbox.settle(database, entry.id, result.state)
+        return _delivery(entry, result)
 
     # --- what the participant sees and decides ---------------------------------------------------------
     def reports(self) -> list[Outgoing]:
@@ -354,15 +354,15 @@ class Participant:
         assert self.transport is not None
         return self.transport
 
-    def _tick(self, manifest: Manifest) -> Tick | NoTick:
+    def _tick(self, manifest: Manifest) -> Tick | Untimed:
         if self.tick is not None:
             return self.tick
         written = 0.0 if self._file.path is None else WRITTEN
         return Tick(max(written, *(public_tick(arm.mechanism).seconds for arm in manifest.stage.arms)))
 
 
-def _delivery(entry: Outgoing, found: Outcome) -> Delivery:
-    return Delivery(entry.id, entry.question, found.state, entry.payload, found.retry_after)
+def _delivery(entry: Outgoing, result: Outcome) -> Delivery:
+    return Delivery(entry.id, entry.question, result.state, entry.payload, result.retry_after)
 
 
 def _random_id(coins: Coins) -> bytes:

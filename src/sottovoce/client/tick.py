@@ -60,7 +60,7 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class NoTick:
+class Untimed:
     """Returns at once: for simulations and measurements without private answers."""
 
     def after(self, work: Callable[[], T]) -> T:

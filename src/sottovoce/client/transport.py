@@ -170,15 +170,15 @@ def fetch_study(url: str, transport: HttpTransport) -> FetchedStudy:
     than the address says is refused.
     """
     url = url.rstrip("/").removesuffix("/manifest")
-    found = _STUDY.fullmatch(url)
-    if found is None:
+    match = _STUDY.fullmatch(url)
+    if match is None:
         url = f"{url}/v1/studies/{_only_study(url, transport)}"
-        found = _STUDY.fullmatch(url)
+        match = _STUDY.fullmatch(url)
     reply = transport.get(f"{url}/manifest")
     if reply.status != http.client.OK:
         raise CollectorError(f"The collector gives no manifest of this study: status {reply.status}.")
     manifest = Manifest.from_spec(reply.body, device=True)
-    if found is None or manifest.study[:STUDY_DIGITS] != found[2]:
+    if match is None or manifest.study[:STUDY_DIGITS] != match[2]:
         raise CollectorError("The collector gives the manifest of another study than the address says.")
     return FetchedStudy(manifest, url, reply.study_state not in ENDED)
 
@@ -199,11 +199,11 @@ def _only_study(url: str, transport: HttpTransport) -> str:
 
 
 def outcome(reply: Reply) -> Outcome:
-    """What an answer says about the one report that was sent."""
+    """The fate of the one report that was sent, as the collector's reply states it."""
     if reply.status == http.client.OK:
-        found = plain(reply.body)
-        if isinstance(found, dict):
-            return _counted(found)
+        content = plain(reply.body)
+        if isinstance(content, dict):
+            return _counted(content)
         return Outcome(QUEUED)
     state = _BY_STATUS.get(reply.status)
     problem = plain(reply.body)
@@ -214,11 +214,11 @@ def outcome(reply: Reply) -> Outcome:
     return Outcome(state)
 
 
-def _counted(found: dict[str, Any]) -> Outcome:
-    counted = [found.get("accepted", 0), found.get("duplicates", 0)]
+def _counted(content: dict[str, Any]) -> Outcome:
+    counted = [content.get("accepted", 0), content.get("duplicates", 0)]
     if all(type(number) is int for number in counted) and sum(counted) == 1:
         return Outcome(ACCEPTED)
-    failed = found.get("failed")
+    failed = content.get("failed")
     first = failed[0] if isinstance(failed, list) and len(failed) == 1 else None
     code = first.get("code") if isinstance(first, dict) else None
     if code == "epoch_in_future":  # the clock of this device is ahead: the epoch will come

@@ -96,9 +96,9 @@ class Asked:
         return f"{half_width:.3g} {self.unit_of_numbers}".rstrip()
 
     def text(self, language: str) -> str:
-        """In a language, else in the first one; without any, the name."""
-        found = dict(self.texts)
-        return found.get(language) or next(iter(found.values()), self.name)
+        """The text in a language, else in the first one; without texts, the name."""
+        texts = dict(self.texts)
+        return texts.get(language) or next(iter(texts.values()), self.name)
 
     def label(self, answer: object, language: str) -> str:
         """What a category, a group or a reason is called in a language; itself where nothing else is said."""
@@ -110,10 +110,10 @@ def no_reasons(question: Question) -> str:
     return f"This question of kind {question.kind} cannot have reasons for giving no answer."
 
 
-def _texts(given: object) -> tuple[tuple[str, str], ...]:
-    if isinstance(given, str):
-        given = {"en": given}
-    items = tuple(given.items()) if isinstance(given, Mapping) else given
+def _texts(texts: object) -> tuple[tuple[str, str], ...]:
+    if isinstance(texts, str):
+        texts = {"en": texts}
+    items = tuple(texts.items()) if isinstance(texts, Mapping) else texts
     if not isinstance(items, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in items):
         raise ParameterError("The text of a question must be a text, or a table of texts by language.")
     for language, text in items:
@@ -124,35 +124,35 @@ def _texts(given: object) -> tuple[tuple[str, str], ...]:
     return items
 
 
-def _labels(given: object, answers: tuple[str, ...]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    if isinstance(given, Mapping):
-        given = tuple((language, _items(each)) for language, each in given.items())
-    if not isinstance(given, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in given):
+def _labels(labels: object, answers: tuple[str, ...]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    if isinstance(labels, Mapping):
+        labels = tuple((language, _items(by_answer)) for language, by_answer in labels.items())
+    if not isinstance(labels, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in labels):
         raise ParameterError(
             "The labels of a question must be a table by language, each of labels by answer.", parameter="labels"
         )
-    for language, each in given:
+    for language, by_answer in labels:
         if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
             raise ParameterError(
                 "The labels of a question must be named by languages, such as en or de.", parameter="labels"
             )
-        if not isinstance(each, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in each):
+        if not isinstance(by_answer, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in by_answer):
             raise ParameterError(
                 "The labels of a question must be a table by language, each of labels by answer.", parameter="labels"
             )
-        if any(answer not in answers for answer, _ in each):
+        if any(answer not in answers for answer, _ in by_answer):
             raise ParameterError("A label is for an answer that this question does not have.", parameter="labels")
-        if not all(isinstance(label, str) and label.strip() and len(label) <= MAX_TEXT for _, label in each):
+        if not all(isinstance(label, str) and label.strip() and len(label) <= MAX_TEXT for _, label in by_answer):
             raise ParameterError(f"A label of an answer must have 1 to {MAX_TEXT} characters.", parameter="labels")
-    return given
+    return labels
 
 
-def _items(given: object) -> object:
-    return tuple(given.items()) if isinstance(given, Mapping) else given
+def _items(table: object) -> object:
+    return tuple(table.items()) if isinstance(table, Mapping) else table
 
 
-def _reasons(given: object) -> tuple[str, ...]:
-    reasons = tuple(given) if isinstance(given, (list, tuple)) else None
+def _reasons(missing: object) -> tuple[str, ...]:
+    reasons = tuple(missing) if isinstance(missing, (list, tuple)) else None
     if reasons is None or not all(isinstance(one, str) and one.strip() for one in reasons):
         raise ParameterError("The reasons for giving no answer must be a list of texts.", parameter="missing")
     if len({*reasons}) < len(reasons):

@@ -210,11 +210,11 @@ class Coins(ABC):
     def either(self, first: bool, one: Callable[[Coins], int], other: Callable[[Coins], int]) -> int:
         """One of two draws that read the same words: both are made, and one of them counts."""
         start = self._at
-        given = self.when(first, one)
+        drawn = self.when(first, one)
         end, self._at = self._at, start
         instead = self.when(not first, other)
         self._at = max(end, self._at)
-        return (instead, given)[first]
+        return (instead, drawn)[first]
 
 
 class _Overflow(Coins):

@@ -204,7 +204,7 @@ def declared(cls: type[T]) -> type[T]:
 
 
 def from_kinds(kinds: Mapping[str, str], spec: object, refusal: str, tag: str = "kind") -> Any:
-    """What a specification describes, by its kind; `kinds` says where the class of each one lives."""
+    """The object that a specification describes; `kinds` says where the class of each kind lives."""
     kind = spec.get(tag) if isinstance(spec, dict) else None
     if not isinstance(spec, dict) or not isinstance(kind, str) or kind not in kinds:
         raise SpecError(f"{refusal} among {', '.join(kinds)}.")

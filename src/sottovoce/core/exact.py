@@ -343,9 +343,9 @@ def worst_distinction(laws: Sequence[dict[H, Fraction]]) -> Distinction:
     for outcome in dict.fromkeys(chain.from_iterable(laws)):  # in the order of the laws: ties are always broken alike
         column = [one.get(outcome, Fraction(0)) for one in laws]
         more, less = max(column), min(column)
-        found = (not less, more / less if less else more)
-        if found > rank:
-            rank = found
+        candidate = (not less, more / less if less else more)
+        if candidate > rank:
+            rank = candidate
             worst = Distinction(outcome, column.index(more), column.index(less), (more, less))
     if worst is None:
         raise ValueError("Laws without outcomes cannot be compared.")

@@ -17,7 +17,7 @@ from sottovoce.core.channel.closed_forms import Guarded
 from sottovoce.core.channel.facets import facet, outputs_of, stages_of
 from sottovoce.core.errors import PrivacyError, SpecError
 from sottovoce.core.params import MAX_DIGITS, decimal_text
-from sottovoce.core.work import effort, steps
+from sottovoce.core.spec_cost import effort, steps
 
 LATER = {"metric": "A metric", "edge": "An edge"}  # kinds that have a name and no check
 _loss = lru_cache(maxsize=256)(loss)  # logarithms of many digits; a device has few mechanisms
@@ -253,7 +253,7 @@ KINDS: dict[str, type[Guarantee]] = {one.kind: one for one in (Pure, Approximate
 
 
 def _columns(channel: Channel) -> Iterator[list[Fraction]]:
-    """For each report its likelihoods, code by code."""
+    """The likelihoods of each report, code by code."""
     outputs = outputs_of(channel)
     if (
         outputs is None

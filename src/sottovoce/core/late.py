@@ -20,8 +20,8 @@ def load(target: str, *, package: str = _ROOT) -> Any:
     """The object that "module:name" names, with `module` relative to the package; without a name the module itself."""
     module, _, name = target.partition(":")
     try:
-        found = importlib.import_module(f"{package}.{module}")
-        return getattr(found, name) if name else found
+        imported = importlib.import_module(f"{package}.{module}")
+        return getattr(imported, name) if name else imported
     except ModuleNotFoundError as problem:
         raise missing(problem) from None
 

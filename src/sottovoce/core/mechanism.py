@@ -24,9 +24,9 @@ from sottovoce.core.fits import check_fits
 from sottovoce.core.guarantee import PURE, Guarantee
 from sottovoce.core.params import check_epsilon, count_text, decimal_text
 from sottovoce.core.question import Question, question_from_brief
+from sottovoce.core.spec_cost import Budget, check_nodes, check_work
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
 from sottovoce.core.statistic import Statistic, statistic_from_spec
-from sottovoce.core.work import Budget, check_nodes, check_work
 
 MAX_CELLS = 1 << 24
 MAX_NAME = 100
@@ -144,7 +144,7 @@ class Mechanism(Batches):
 
     @cached_property
     def ratio_forever(self) -> Fraction | None:
-        """The same as a likelihood ratio, exactly: that of the stage that is kept; None without a memo."""
+        """The exact likelihood ratio behind `epsilon_forever`: that of the stage that is kept; None without a memo."""
         stages = stages_of(self.channel)
         return None if stages is None else stages[0].ratio()
 
@@ -188,7 +188,7 @@ class Mechanism(Batches):
 
     def _takes(self, public: Words, cohort: int | None) -> bool:
         memoised = None if cohort is None else facet(self.channel, Memoised)
-        return self.channel.accepts(public) and (memoised is None or memoised.cohort(public) == cohort)
+        return (memoised is None or memoised.cohort(public) == cohort) and self.channel.accepts(public)
 
     def _read(self, public: Words) -> Words:
         """The public words that the sampler is given: none if its channel declares none, since it is audited so."""
@@ -268,9 +268,9 @@ class Mechanism(Batches):
     ) -> Mechanism:
         """The mechanism that a specification describes. The channel is taken as it is; no builder is called.
 
-        Specifications that cost a device too much are refused before they are computed (`sottovoce.core.work`). Several
-        specifications of one file share a budget of work. A `device` also answers questions, and lets others count
-        statistics, of kinds that it does not know: it needs the channel alone.
+        Specifications that cost a device too much are refused before they are computed (`sottovoce.core.spec_cost`).
+        Several specifications of one file share a budget of work. A `device` also answers questions, and lets others
+        count statistics, of kinds that it does not know: it needs the channel alone.
         """
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
@@ -339,11 +339,11 @@ def difference(left: Mapping[str, Any], right: Mapping[str, Any], path: str = ""
     return lines
 
 
-def _corrections(own: Mapping[str, Any], given: Mapping[str, Any], path: str = "") -> list[str]:
+def _corrections(own: Mapping[str, Any], written: Mapping[str, Any], path: str = "") -> list[str]:
     """The expected content of a specification at each difference; its own content is not repeated."""
     lines: list[str] = []
     for key in sorted(own):
-        a, b, here = own[key], given.get(key), f"{path}{key}"
+        a, b, here = own[key], written.get(key), f"{path}{key}"
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             lines += _corrections(a, b, f"{here}.")
         elif canonical({"": a}) != canonical({"": b}):

@@ -53,18 +53,18 @@ class Plugin:
     def build(self, domain: Domain, options: dict[str, Any]) -> Mechanism:
         """Call the builder; whatever it raises that is not an error of this package becomes one sentence."""
         try:
-            made = self.function(domain, **options)
+            mechanism = self.function(domain, **options)
         except SottovoceError:
             raise
         except Exception as problem:
             raise PluginFailure(self.name, self.distribution, type(problem).__name__) from None
-        if not isinstance(made, Mechanism) or made.name != self.name:
+        if not isinstance(mechanism, Mechanism) or mechanism.name != self.name:
             raise ParameterError(f"{_of(self.name, self.distribution)} builds no mechanism of that name.")
-        return made
+        return mechanism
 
 
 @lru_cache
-def found(taken: frozenset[str]) -> dict[str, Plugin]:
+def installed(taken: frozenset[str]) -> dict[str, Plugin]:
     """Every plugin that works, by name. Those that fail, or whose name is taken, give one warning each."""
     result: dict[str, Plugin] = {}
     for entry, distribution in _entries():

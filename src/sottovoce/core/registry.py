@@ -149,7 +149,7 @@ def names(question: type[Question] | None = None) -> list[str]:
 
 def _plugins() -> dict[str, plugins.Plugin]:
     """Mechanisms of other distributions, by name."""
-    return plugins.found(frozenset({*BUILDERS, *ALIASES}))
+    return plugins.installed(frozenset({*BUILDERS, *ALIASES}))
 
 
 def registered_name(name: str) -> str:
@@ -174,10 +174,10 @@ def builder(name: str) -> Callable[..., Mechanism]:
     """The function that builds a mechanism of this name."""
     registered = registered_name(name)
     if registered in BUILDERS:
-        found: Callable[..., Mechanism] = late.load(BUILDERS[registered])
-        return found
-    found = _plugins()[registered].function
-    return found
+        build: Callable[..., Mechanism] = late.load(BUILDERS[registered])
+        return build
+    build = _plugins()[registered].function
+    return build
 
 
 def fits(name: str, domain: Domain) -> bool:

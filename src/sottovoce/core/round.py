@@ -18,7 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import marked
-from sottovoce.core.work import ROUNDS_EFFORT
+from sottovoce.core.spec_cost import ROUNDS_EFFORT
 
 Tallies = tuple[Any, ...]  # one tally per arm, in the order of the arms
 History = Sequence[Tallies]  # of every round that is over; where a protocol closes, the last may be unfinished
@@ -86,7 +86,7 @@ class Round:
 
 
 class Protocol(ABC):
-    """Who is asked what, round after round, to answer a question. Frozen: everything that changes is in the history.
+    """A plan of who is asked what, round after round. Frozen: everything that changes is in the history.
 
     `epsilon` is the largest privacy loss of one participant. Participants answer once, in one arm, so it is the largest
     budget of any arm; a protocol that asks the same person again adds the budgets up.
@@ -120,7 +120,7 @@ class Protocol(ABC):
         """
 
     def effort(self) -> int:
-        """An upper bound of the steps that finding its rounds takes, from sizes alone; see `core.work`."""
+        """An upper bound of the steps that finding its rounds takes, from sizes alone; see `core.spec_cost`."""
         return ROUNDS_EFFORT
 
 
@@ -135,26 +135,26 @@ def _kept(advance: Callable[..., Round | Estimates]) -> Callable[..., Round | Es
                 rounds = rounds[:-1]
             if not rounds:
                 raise ParameterError("Nothing can be estimated yet: no report was counted.")
-        found = advance(self, rounds, closing) if closing else advance(self, rounds)
-        if isinstance(found, Round):
+        outcome = advance(self, rounds, closing) if closing else advance(self, rounds)
+        if isinstance(outcome, Round):
             if closing:
                 raise TypeError(f"{type(self).__name__} asks for another round although it is closing.")
-            return found
+            return outcome
         simulated = any(getattr(tally, "simulated", False) for tallies in rounds for tally in tallies)
-        return {name: marked(one, simulated) for name, one in found.items()}
+        return {name: marked(one, simulated) for name, one in outcome.items()}
 
     return kept
 
 
-def partial(found: Estimates, missing: str) -> Estimates:
+def partial(estimates: Estimates, missing: str) -> Estimates:
     """Estimates of a protocol that was closed early; each says what is missing."""
-    return {name: _lacking(one, missing) for name, one in found.items()}
+    return {name: _lacking(one, missing) for name, one in estimates.items()}
 
 
-def _lacking(found: Any, missing: str) -> Any:
-    if not hasattr(found, "missing"):
-        return found
-    return replace(found, missing=missing if found.missing is None else f"{found.missing} {missing}")
+def _lacking(estimate: Any, missing: str) -> Any:
+    if not hasattr(estimate, "missing"):
+        return estimate
+    return replace(estimate, missing=missing if estimate.missing is None else f"{estimate.missing} {missing}")
 
 
 def reports_of(tallies: Sequence[Any]) -> int:
@@ -167,12 +167,12 @@ def check_tallies(current: Round, tallies: Sequence[Any], *, closing: bool = Fal
 
     They may hold fewer reports than the quota only when closing.
     """
-    found = [getattr(tally, "mechanism", None) for tally in tallies]
+    tallied = [getattr(tally, "mechanism", None) for tally in tallies]
     expected = [arm.mechanism for arm in current.arms]
-    if [m and m.fingerprint for m in found] != [m.fingerprint for m in expected]:
+    if [m and m.fingerprint for m in tallied] != [m.fingerprint for m in expected]:
         raise ParameterError(
             f"A round with the arms {', '.join(arm.name for arm in current.arms)} ends with one tally of each arm's"
-            f" mechanism, in this order: {_listed(expected)}. Got {_listed(found)}."
+            f" mechanism, in this order: {_listed(expected)}. Got {_listed(tallied)}."
         )
     epochs = sorted({tally.epoch for tally in tallies})
     if len(epochs) > 1:

@@ -10,9 +10,11 @@ COLUMN = "simulation"  # of CSV files and of tables of estimates
 NOTE = "the noise of these reports came from a seed: they are a simulation and protect nobody"
 
 
-def marked(found: Any, simulated: bool) -> Any:
+def marked(estimate: Any, simulated: bool) -> Any:
     """An estimate, marked if its source was a simulation."""
-    return replace(found, simulated=True) if simulated and getattr(found, "simulated", None) is False else found
+    return (
+        replace(estimate, simulated=True) if simulated and getattr(estimate, "simulated", None) is False else estimate
+    )
 
 
 def in_words(text: str, simulated: bool) -> str:

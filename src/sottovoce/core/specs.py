@@ -65,8 +65,8 @@ def parse(text: str | bytes) -> Spec:
         value = json.loads(text, object_pairs_hook=once, parse_float=no_float, parse_constant=no_float)
     except SpecError:
         raise
-    except json.JSONDecodeError as found:
-        problem = f"it cannot be read from line {found.lineno}, column {found.colno} on"
+    except json.JSONDecodeError as error:
+        problem = f"it cannot be read from line {error.lineno}, column {error.colno} on"
     except UnicodeDecodeError:
         problem = "it is not UTF-8"
     except (ValueError, RecursionError):

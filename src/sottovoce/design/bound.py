@@ -26,9 +26,9 @@ def bound(wanted: Workload, epsilon: float, prior: Floats | None = None) -> floa
     kept = values > 1e-12 * max(values[-1], 1e-300)
     roots, vectors = np.sqrt(values[kept]), vectors[:, kept]
     caps = np.array([_cap(vector, shares, math.exp(epsilon)) for vector in vectors.T])
-    found = float(shares @ wanted.gram @ shares - shares @ np.diag(wanted.gram))
-    found += _filled(roots, caps, _trace(bins, math.exp(epsilon), even=prior is None))
-    return max(0.0, found) / wanted.queries
+    total = float(shares @ wanted.gram @ shares - shares @ np.diag(wanted.gram))
+    total += _filled(roots, caps, _trace(bins, math.exp(epsilon), even=prior is None))
+    return max(0.0, total) / wanted.queries
 
 
 def _trace(bins: int, odds: float, *, even: bool) -> float:

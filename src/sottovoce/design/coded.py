@@ -41,8 +41,8 @@ class _Wave:
         return column[:, 0]
 
     def cost(self, t: Floats) -> tuple[float, Floats]:
-        found, slopes = self.price(t[self.places], self.weight)
-        return found, np.asarray(np.bincount(self.places.ravel(), slopes.ravel(), minlength=len(t)), float)
+        price, slopes = self.price(t[self.places], self.weight)
+        return price, np.asarray(np.bincount(self.places.ravel(), slopes.ravel(), minlength=len(t)), float)
 
     def start(self, seed: int) -> Floats:
         bits = self.cells * self.patterns
@@ -51,9 +51,9 @@ class _Wave:
 
     def bits(self, t: Floats) -> Floats:
         """The `size` largest entries."""
-        found = np.zeros_like(t)
-        found[np.argsort(-t.round(9), kind="stable")[: self.size]] = 1
-        return found
+        chosen = np.zeros_like(t)
+        chosen[np.argsort(-t.round(9), kind="stable")[: self.size]] = 1
+        return chosen
 
     def exchanged(self, bits: Floats) -> tuple[Floats, float]:
         """A one and a zero change places as long as that lowers the cost; slopes say which are tried first."""
@@ -90,5 +90,7 @@ def coded_bits(price: Cost, cells: int, patterns: int, starts: int) -> Floats:
         return search.exchanged(search.bits(descend(search, search.start(0), QUICK)[0]))[1]
 
     search = wave(best_share(max(1 / (price.odds + 1), 1 / (2 * price.wanted.bins)), quick))
-    found = [search.exchanged(search.bits(descend(search, search.start(seed), STEPS)[0])) for seed in range(starts)]
-    return min(found, key=lambda pair: pair[1])[0].reshape(patterns, cells)
+    candidates = [
+        search.exchanged(search.bits(descend(search, search.start(seed), STEPS)[0])) for seed in range(starts)
+    ]
+    return min(candidates, key=lambda pair: pair[1])[0].reshape(patterns, cells)

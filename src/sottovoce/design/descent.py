@@ -24,7 +24,7 @@ SINGULAR = 1e-11  # of the pivots of the information, relative
 
 
 class Search(Protocol):
-    """Where a descent moves: how `t` is kept in bounds, and what it costs."""
+    """The space of a descent: how `t` is kept in bounds, and what it costs."""
 
     def project(self, t: Floats) -> Floats: ...
     def cost(self, t: Floats) -> tuple[float, Floats]: ...
@@ -39,7 +39,7 @@ class Cost:
     prior: Floats
 
     def __call__(self, t: Floats, weight: float, *, mirrored: bool = False) -> tuple[float, Floats]:
-        """For rows `weight` (1 + (odds - 1) t); if `mirrored`, with the mirror image of each row as well."""
+        """Cost and slopes for rows `weight` (1 + (odds - 1) t); if `mirrored`, with each row's mirror image as well."""
         rows = 1 + (self.odds - 1) * t
         scaled = rows / (rows @ self.prior)[:, None]
         inverse = self._inverse(weight * (scaled.T @ rows), mirrored)
@@ -58,12 +58,12 @@ class Cost:
 
     def _inverse(self, information: Floats, mirrored: bool) -> Floats | None:
         """The inverse of the information, or None if some shares are not estimable."""
-        whole = information + information[::-1, ::-1] if mirrored else information
+        full = information + information[::-1, ::-1] if mirrored else information
         try:
-            pivots = np.diag(np.linalg.cholesky(whole))
+            pivots = np.diag(np.linalg.cholesky(full))
         except np.linalg.LinAlgError:
             return None
-        return None if pivots.min() ** 2 < SINGULAR * pivots.max() ** 2 else np.asarray(np.linalg.inv(whole), float)
+        return None if pivots.min() ** 2 < SINGULAR * pivots.max() ** 2 else np.asarray(np.linalg.inv(full), float)
 
 
 def descend(search: Search, start: Floats, steps: int) -> tuple[Floats, float]:
@@ -74,20 +74,20 @@ def descend(search: Search, start: Floats, steps: int) -> tuple[Floats, float]:
     ahead, ahead_cost, ahead_slopes, momentum = best, cost, slopes, 1.0
     for _ in range(steps):
         moved = search.project(ahead - size * ahead_slopes)
-        found, found_slopes = search.cost(moved)
+        moved_cost, moved_slopes = search.cost(moved)
         change = moved - ahead
-        if not found <= ahead_cost + (ahead_slopes * change).sum() + (change**2).sum() / (2 * size):
+        if not moved_cost <= ahead_cost + (ahead_slopes * change).sum() + (change**2).sum() / (2 * size):
             size *= NARROW
             if size < SHORTEST * first:
                 break
             continue
-        if found > cost and ahead is not best:
+        if moved_cost > cost and ahead is not best:
             ahead, ahead_cost, ahead_slopes, momentum = best, cost, slopes, 1.0
             continue
         following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
         ahead = search.project(moved + (momentum - 1) / following * (moved - best))
-        done = cost - found < ENOUGH * found and momentum < 2
-        best, cost, slopes, momentum = moved, found, found_slopes, following
+        done = cost - moved_cost < ENOUGH * moved_cost and momentum < 2
+        best, cost, slopes, momentum = moved, moved_cost, moved_slopes, following
         if done:
             break
         size *= WIDEN

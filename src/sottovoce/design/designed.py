@@ -58,7 +58,7 @@ class Design:
 
     @property
     def variances(self) -> Floats:
-        """At each input."""
+        """Variances of a report at each input."""
         gaps = self.layout.y[None, :] - self.layout.x[:, None]
         return np.asarray((np.array(self.rows, float) / UNIT * gaps**2).sum(axis=1))
 
@@ -92,9 +92,9 @@ def build(
     if prior is not None and domain.numbers is not None:
         low, high, origin = domain.numbers
         prior = _check_prior(prior).scaled(float(low + origin), float(high + origin))
-    found = design(budget, objective=objective, inputs=count, prior=prior, between=between)
+    table = design(budget, objective=objective, inputs=count, prior=prior, between=between)
     return Mechanism(
-        "designed", Mean(domain), Then(scale("designed", domain, count - 1), Table(found.rows)), budget, CountOutputs()
+        "designed", Mean(domain), Then(scale("designed", domain, count - 1), Table(table.rows)), budget, CountOutputs()
     )
 
 
@@ -133,10 +133,10 @@ def check_budget(owner: str, epsilon: Any) -> Decimal:
 def count_inputs(owner: str, domain: Domain, inputs: Any, budget: Decimal) -> tuple[int, bool]:
     """How many points of the range have a row, and whether an answer can lie between two of them."""
     numbers = domain.numbers
-    whole = domain.size if numbers is not None and domain.size == numbers.high - numbers.low + 1 else None
+    possible = domain.size if numbers is not None and domain.size == numbers.high - numbers.low + 1 else None
     usual = next((count for least, count in MORE_INPUTS if budget > least), INPUTS)
-    count = min(usual, whole or usual) if inputs is None else check_integer("inputs", owner, inputs, 2, MAX_INPUTS)
-    return count, count != whole
+    count = min(usual, possible or usual) if inputs is None else check_integer("inputs", owner, inputs, 2, MAX_INPUTS)
+    return count, count != possible
 
 
 def uniform(inputs: int, *, between: bool) -> Floats:
@@ -193,13 +193,13 @@ def shipped(
         sizes = {"inputs": layout.inputs, "outputs": layout.outputs}
         return {**sizes, "slope": layout.slope.as_integer_ratio(), "rows": rows, "value": value.hex()}
 
-    def read(found: Any) -> tuple[Layout, Rows, bool, float]:
-        layout = Layout(int(found["inputs"]), int(found["outputs"]), Fraction(*map(int, found["slope"])))
-        rows = tuple(tuple(map(int, row)) for row in found["rows"])
+    def read(content: Any) -> tuple[Layout, Rows, bool, float]:
+        layout = Layout(int(content["inputs"]), int(content["outputs"]), Fraction(*map(int, content["slope"])))
+        rows = tuple(tuple(map(int, row)) for row in content["rows"])
         if layout.inputs not in (asked["inputs"], 2):  # two outputs need two inputs only
             raise RepairError("A designed table has another number of inputs than was asked for.")
         check_rows(layout, rows, odds(budget), symmetric=symmetric)
-        return layout, rows, symmetric, float.fromhex(found["value"])
+        return layout, rows, symmetric, float.fromhex(content["value"])
 
     return stored(name, {**asked, "epsilon": str(budget), "symmetric": symmetric}, plain, read)
 

@@ -53,7 +53,7 @@ class DistributionDesign:
 
     @property
     def variance(self) -> float:
-        """Of the least-variance unbiased decoder of the channel that is shipped."""
+        """Variance per query of the least-variance unbiased decoder of the channel that is shipped."""
         law = np.array([law_row(self.channel, code) for code in range(self.wanted.bins)]).T
         information = (law / (law @ self.prior)[:, None]).T @ law
         total = np.trace(np.linalg.solve(information, self.wanted.gram)) - self.prior @ np.diag(self.wanted.gram)
@@ -87,8 +87,8 @@ def build(
     usual = max(FEWEST_OUTPUTS, OUTPUTS_EACH * size)
     count = usual if outputs is None else check_integer("outputs", name, outputs, size, MAX_OUTPUTS)
     shares = None if prior is None else _shares(name, prior, view)
-    found = table_design(budget, size, workload, circular=around, outputs=count, prior=shares)
-    return Mechanism(name, question, found.channel, budget, CountOutputs(), domain=view)
+    design = table_design(budget, size, workload, circular=around, outputs=count, prior=shares)
+    return Mechanism(name, question, design.channel, budget, CountOutputs(), domain=view)
 
 
 def build_coded(
@@ -120,8 +120,8 @@ def coded_wave(
     number = usual_patterns(width, circular=around)
     if patterns is not None:
         number = check_integer("patterns", name, patterns, 1, 16)
-    found = wave_design(budget, size, workload, circular=around, cells=width, patterns=number)
-    return Mechanism(name, question, found.channel, budget, CountOutputs(), domain=view)
+    design = wave_design(budget, size, workload, circular=around, cells=width, patterns=number)
+    return Mechanism(name, question, design.channel, budget, CountOutputs(), domain=view)
 
 
 def usual_cells(bins: int, budget: Decimal, *, circular: bool) -> int:
@@ -130,7 +130,7 @@ def usual_cells(bins: int, budget: Decimal, *, circular: bool) -> int:
 
 
 def usual_patterns(cells: int, *, circular: bool) -> int:
-    """As many patterns as 400 bits allow, at least two, and at least four around a circle."""
+    """The default number of patterns: what 400 bits allow, at least two, and at least four around a circle."""
     return min(8, max(4 if circular else 2, BITS // cells))
 
 
@@ -173,19 +173,19 @@ def _designed(
         search.__name__.strip("_"),
         {**asked, "sizes": sizes},
         lambda: search(Cost(wanted, float(e), shares), *sizes),
-        lambda found: _sets(search, bins, sizes, found),
+        lambda texts: _sets(search, bins, sizes, texts),
     )
     channel = Block(sets, floor_unit(e * sets.size / (e * sets.size + sets.outputs - sets.size)))
     least = bound(wanted, float(budget), None if prior is None else shares)
     return DistributionDesign(channel, wanted, shares, least)
 
 
-def _sets(search: Callable[..., list[str]], bins: int, sizes: tuple[int, ...], found: Any) -> Sets:
+def _sets(search: Callable[..., list[str]], bins: int, sizes: tuple[int, ...], texts: Any) -> Sets:
     """The sets of what was found, which must be as large as was asked."""
-    shape = (len(found), *{len(row) for row in found})
+    shape = (len(texts), *{len(row) for row in texts})
     if shape != ((*sizes, bins) if search is _table else sizes[::-1]):
         raise SottovoceError("A design has another size than was asked for.")
-    return ListedSets(found) if search is _table else ShiftSets(bins, found)
+    return ListedSets(texts) if search is _table else ShiftSets(bins, texts)
 
 
 def _table(price: Cost, outputs: int) -> list[str]:
@@ -214,7 +214,7 @@ def _asked(name: str, domain: Domain, buckets: Any, wanted: str, most: int) -> t
 
 
 def _shares(name: str, prior: Any, view: Domain) -> tuple[float, ...]:
-    """What the prior says of each bucket, in round numbers."""
+    """The prior's share of each bucket, in round numbers."""
     if not isinstance(prior, Prior):
         raise reject("prior", name, "a Prior, such as Prior.normal(5, 1, 0, 10)", prior)
     edges = coded_buckets(view).edges

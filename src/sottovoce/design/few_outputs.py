@@ -50,9 +50,9 @@ def build(domain: Domain, *, epsilon: Any, outputs: Any = None, inputs: Any = No
     budget = check_budget(NAME, epsilon)
     scale(NAME, domain, 1)  # refuses a domain without numbers before anything is solved
     count, between = count_inputs(NAME, domain, inputs, budget)
-    found = design(budget, outputs=outputs, inputs=count, between=between)
-    grid = scale(NAME, domain, found.layout.inputs - 1)
-    return Mechanism(NAME, Mean(domain), Then(grid, Table(found.rows)), budget, CountOutputs())
+    table = design(budget, outputs=outputs, inputs=count, between=between)
+    grid = scale(NAME, domain, table.layout.inputs - 1)
+    return Mechanism(NAME, Mean(domain), Then(grid, Table(table.rows)), budget, CountOutputs())
 
 
 def design(epsilon: Any, *, outputs: Any = None, inputs: int = 33, between: bool = True) -> Design:
@@ -129,5 +129,5 @@ def _best_reach(ratio: float, outputs: int, inputs: int, between: bool) -> float
     values = [value(reach) for reach in tries]
     best = int(np.argmin(values))
     around = (tries[max(best - 1, 0)], tries[min(best + 1, TRIES - 1)])
-    found = minimize_scalar(value, bounds=around, method="bounded", options={"xatol": 1e-4 * least})
-    return float(found.x) if found.fun < values[best] else float(tries[best])
+    minimum = minimize_scalar(value, bounds=around, method="bounded", options={"xatol": 1e-4 * least})
+    return float(minimum.x) if minimum.fun < values[best] else float(tries[best])

@@ -33,9 +33,9 @@ class _Table:
         return 1 / (self.outputs + (self.price.odds - 1) * self.size)
 
     def project(self, t: Floats) -> Floats:
-        found = self._whole(t)
-        project_columns(found, float(self.size))
-        return found[: len(t)]
+        entries = self._whole(t)
+        project_columns(entries, float(self.size))
+        return entries[: len(t)]
 
     def _whole(self, t: Floats) -> Floats:
         return np.concatenate([t, t[:, ::-1]]) if self.mirrored else t.copy()
@@ -61,17 +61,17 @@ class _Table:
 
     def bits(self, t: Floats) -> Floats:
         """The `size` largest entries of each column; in the middle column, half of them in each half."""
-        whole = self._whole(t)
-        found = np.zeros_like(whole)
-        codes = whole.shape[1]
+        entries = self._whole(t)
+        marks = np.zeros_like(entries)
+        codes = entries.shape[1]
         for code in range((codes + 1) // 2 if self.mirrored else codes):
             middle = self.mirrored and 2 * code == codes - 1
-            column, size = (whole[: len(t), code], self.size // 2) if middle else (whole[:, code], self.size)
+            column, size = (entries[: len(t), code], self.size // 2) if middle else (entries[:, code], self.size)
             chosen = np.argsort(-column.round(9), kind="stable")[:size]
-            found[chosen, code] = 1
+            marks[chosen, code] = 1
             if self.mirrored:
-                found[(chosen + len(t)) % self.outputs, codes - 1 - code] = 1
-        return found
+                marks[(chosen + len(t)) % self.outputs, codes - 1 - code] = 1
+        return marks
 
 
 def listed_bits(price: Cost, outputs: int, *, mirrored: bool) -> Floats:
@@ -87,5 +87,5 @@ def listed_bits(price: Cost, outputs: int, *, mirrored: bool) -> Floats:
 
     search = table(best_share(max(1 / (price.odds + 1), 1 / price.wanted.bins), quick))
     starts = [start(seed) for start in (search.walks, search.windows) for seed in SEEDS]
-    found = [search.bits(descend(search, start, STEPS)[0]) for start in starts]
-    return min(found, key=lambda bits: price.value(bits, search.weight))
+    candidates = [search.bits(descend(search, start, STEPS)[0]) for start in starts]
+    return min(candidates, key=lambda bits: price.value(bits, search.weight))

@@ -31,7 +31,7 @@ class Solution:
 
     @property
     def variances(self) -> Floats:
-        """At each input, without rounding."""
+        """Variances of a report at each input, without rounding."""
         gaps = self.layout.y[None, :] - self.layout.x[:, None]
         return np.asarray((self.law * gaps**2).sum(axis=1))
 
@@ -139,7 +139,7 @@ class Program:
         bounds = np.column_stack((np.zeros(self.width), np.full(self.width, np.inf)))
         bounds[self.T, 0] = -np.inf
         options: Any = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
-        found = linprog(
+        optimum = linprog(
             cost,
             A_ub=under.matrix(self.width),
             b_ub=under.right,
@@ -149,10 +149,10 @@ class Program:
             method="highs-ds",
             options=options,
         )
-        if found.status != 0:
-            raise SottovoceError(f"The linear program of this channel has no solution: {found.message}")
-        law = self.floor * found.x[self.column] + self.excess * found.x[self.cells]
-        return Solution(self.layout, self._whole(law), float(found.fun))
+        if optimum.status != 0:
+            raise SottovoceError(f"The linear program of this channel has no solution: {optimum.message}")
+        law = self.floor * optimum.x[self.column] + self.excess * optimum.x[self.cells]
+        return Solution(self.layout, self._whole(law), float(optimum.fun))
 
     def _whole(self, law: Floats) -> Floats:
         """All rows, from half of them; the row of the middle input is its own mirror image."""

@@ -19,15 +19,15 @@ def project_columns(t, total):
     for c in range(codes):
         low, high, shift = t[:, c].min() - 1.0, t[:, c].max(), 0.0
         for _ in range(STEPS):
-            found, free = 0.0, 0
+            column_sum, free = 0.0, 0
             for y in range(outputs):
                 value = t[y, c] - shift
                 if value >= 1.0:
-                    found += 1.0
+                    column_sum += 1.0
                 elif value > 0.0:
-                    found += value
+                    column_sum += value
                     free += 1
-            gap = found - total
+            gap = column_sum - total
             if abs(gap) <= TOLERANCE * total:
                 break
             if gap > 0:

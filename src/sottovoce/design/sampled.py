@@ -76,10 +76,10 @@ def best_count(budget: Decimal, dimensions: int, inner: str) -> int:
     """
     best, least = 1, float("inf")
     for count, one in _shares(budget, dimensions, inner):
-        each = (one.average_variance(_EVEN) + _EVEN.variance) / count
-        if each >= least:
+        variance = (one.average_variance(_EVEN) + _EVEN.variance) / count
+        if variance >= least:
             break
-        best, least = count, each
+        best, least = count, variance
     return best
 
 

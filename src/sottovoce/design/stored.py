@@ -39,15 +39,15 @@ def stored(kind: str, asked: Mapping[str, Any], search: Callable[[], Any], read:
         return read(search())
     file = folder / f"{_digest({**_basis(), 'kind': kind, 'asked': asked})}.json"
     with suppress(OSError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError, SottovoceError):
-        found = read(_content(file))
+        design = read(_content(file))
         os.utime(file)  # used lately: the last one to be removed
-        return found
+        return design
     plain = search()
-    found = read(plain)
+    design = read(plain)
     with suppress(OSError):
         _write(file, plain)
         _remove_oldest(folder)
-    return found
+    return design
 
 
 def private_folder() -> Path | None:
@@ -88,10 +88,10 @@ def _content(file: Path) -> Any:
         text = opened.read(LARGEST + 1)
     if len(text) > LARGEST:
         raise ValueError("larger than any design")
-    found = json.loads(text)
-    if found["sha256"] != _digest(found["design"]):
+    content = json.loads(text)
+    if content["sha256"] != _digest(content["design"]):
         raise ValueError("damaged")
-    return found["design"]
+    return content["design"]
 
 
 def _write(file: Path, plain: Any) -> None:

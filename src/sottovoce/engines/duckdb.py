@@ -95,9 +95,9 @@ def _count_each_id_once(source: _Source, arms: Arms, counter: PartitionCounter) 
     for batch in source.batches():
         again = np.ones(batch.num_rows, np.bool_)
         if repeated is not None:
-            ids, whole = whole_ids(batch)
+            ids, valid = whole_ids(batch)
             again[:] = False  # a row without an id is refused, and compared with none
-            again[whole] = repeated.suspects(ids)
+            again[valid] = repeated.suspects(ids)
         counter.add(batch.filter(pa.array(~again)))
         for rows in checked(arms, [batch.filter(pa.array(again))]):
             source.connection.from_arrow(pa.Table.from_batches([rows])).insert_into("checked")
@@ -148,10 +148,10 @@ def _opened(reports: Source, arms: Arms, memory: str) -> Iterator[_Source]:
 
 
 def _paths(reports: Source) -> list[str]:
-    given = [reports] if isinstance(reports, (str, Path)) else reports
-    if not isinstance(given, Sequence) or not given or not all(isinstance(one, (str, Path)) for one in given):
+    files = [reports] if isinstance(reports, (str, Path)) else reports
+    if not isinstance(files, Sequence) or not files or not all(isinstance(one, (str, Path)) for one in files):
         raise ParameterError("Reports are Parquet files, a relation of DuckDB, or an Arrow table.")
-    return [str(one) for one in given]
+    return [str(one) for one in files]
 
 
 def _marks(source: _Source, arms: Arms) -> bool:
@@ -160,11 +160,11 @@ def _marks(source: _Source, arms: Arms) -> bool:
         return False
     asked = "SELECT DISTINCT key, value FROM parquet_kv_metadata($paths) WHERE key IN ($simulated, $mechanism)"
     values = {"paths": source.paths, "simulated": METADATA, "mechanism": MECHANISM}
-    found = source.connection.execute(asked, values).fetchall()
-    for key, value in found:
+    rows = source.connection.execute(asked, values).fetchall()
+    for key, value in rows:
         if key == MECHANISM and len(arms.mechanisms) == 1:
             check_same(arms.mechanisms[0], Mechanism.from_spec(value), "count reports")
-    return any(key == METADATA for key, _ in found)
+    return any(key == METADATA for key, _ in rows)
 
 
 def _in_sql(source: _Source, arms: Arms, query: str, *, simulated: bool, strict: bool) -> pa.Table:

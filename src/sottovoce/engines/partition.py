@@ -79,9 +79,9 @@ class PartitionCounter:
             mechanism = self._arms.mechanisms[arm]
             rows = kept if own.all() else kept.filter(pa.array(own))
             width = codec.payload_bytes(mechanism.channel)
-            whole, _ = fixed(rows.column("bytes"), ARM_BYTES + width)
+            headed, _ = fixed(rows.column("bytes"), ARM_BYTES + width)
             ids, _ = fixed(rows.column("id"), codec.ID_BYTES)
-            payload = from_payloads(mechanism, whole[:, ARM_BYTES:], ids, trusted).payload
+            payload = from_payloads(mechanism, headed[:, ARM_BYTES:], ids, trusted).payload
             self._count(arm, payload, ids, np.ones(len(payload), np.bool_))
             self._extra[arm, REPEATED] += int(copies[own].sum()) - len(payload)
             self._extra[arm, CONFLICTS] += int(np.count_nonzero(conflict[own]))
@@ -133,14 +133,14 @@ def checked(arms: Arms, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Record
             marks = np.where(part.reasons > 0, (part.arm + 1) * _REASONS + part.reasons.astype(np.int64), 0)
             valid = marks == 0
             if part.arm == NO_ARM:
-                whole, ids = pa.nulls(len(marks), pa.binary()), pa.nulls(len(marks), pa.binary())
+                headed, ids = pa.nulls(len(marks), pa.binary()), pa.nulls(len(marks), pa.binary())
             else:
                 payload = Batch(arms.mechanisms[part.arm], part.payload).payloads()
-                whole = np.empty((len(marks), ARM_BYTES + payload.shape[1]), np.uint8)
-                whole[:, :ARM_BYTES] = np.frombuffer(part.arm.to_bytes(ARM_BYTES, "big"), np.uint8)
-                whole[:, ARM_BYTES:] = payload
-                whole, ids = _binary(whole, valid), _binary(part.ids, valid)
-            yield pa.RecordBatch.from_arrays([ids, pa.array(marks), whole], schema=CHECKED)
+                headed = np.empty((len(marks), ARM_BYTES + payload.shape[1]), np.uint8)
+                headed[:, :ARM_BYTES] = np.frombuffer(part.arm.to_bytes(ARM_BYTES, "big"), np.uint8)
+                headed[:, ARM_BYTES:] = payload
+                headed, ids = _binary(headed, valid), _binary(part.ids, valid)
+            yield pa.RecordBatch.from_arrays([ids, pa.array(marks), headed], schema=CHECKED)
 
 
 def refused(arms: Arms, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -180,14 +180,14 @@ def parsed(arms: Arms, batch: pa.RecordBatch) -> Iterator[Parsed]:
         return
     if "arm" not in batch.schema.names:
         raise ReportError("Reports of several arms come with a column 'arm'.")
-    found = numbers(batch.column("arm"), "arm")
-    known = ~found[1] & (found[0] >= 0) & (found[0] < len(arms.mechanisms))
+    marks = numbers(batch.column("arm"), "arm")
+    known = ~marks[1] & (marks[0] >= 0) & (marks[0] < len(arms.mechanisms))
     if not known.all():
         places = np.flatnonzero(~known)
         reasons = np.full(len(places), Reason.ARM, np.uint8)
         yield Parsed(NO_ARM, places, np.zeros(len(places), np.uint8), None, reasons)
-    for arm in np.unique(found[0][known]).tolist():
-        places = np.flatnonzero(known & (found[0] == arm))
+    for arm in np.unique(marks[0][known]).tolist():
+        places = np.flatnonzero(known & (marks[0] == arm))
         yield _parsed(
             arms, arm, places, batch if len(places) == batch.num_rows else batch.take(pa.array(places)), column
         )
@@ -225,8 +225,8 @@ def _payload(mechanism: Mechanism, column: Any, name: str) -> tuple[NDArray[Any]
         return from_payloads(mechanism, rows, ids, trusted_bytes).payload, good
     if is_mask(mechanism):
         raise ReportError(f"The column {name!r} must hold bytes: reports of this mechanism are masks.")
-    found, empty = numbers(column, name)
-    return found, ~empty
+    payloads, empty = numbers(column, name)
+    return payloads, ~empty
 
 
 def trusted_bytes(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Batch:

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.evidence import Flags
 from sottovoce.estimate.request import Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate, EstimateSource
     from sottovoce.estimate.evidence import Evidence
-    from sottovoce.estimate.group.contrasts import Difference, Equality, Pairs
-    from sottovoce.estimate.group.evidence import GroupMeansEvidence
+    from sottovoce.estimate.group_mean.contrasts import Difference, Equality, Pairs
+    from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
 
 NO_DIFFERENCE = (
     "Two estimates cannot be subtracted: whether they come from the same people is not known. From different people the"
@@ -59,7 +57,7 @@ class ByGroup:
         return self._groups.labels
 
     @property
-    def estimable(self) -> NDArray[np.bool_]:
+    def estimable(self) -> Flags:
         """Which groups are large enough for their mean to be shown."""
         return self._groups.estimable
 

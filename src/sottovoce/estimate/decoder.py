@@ -13,16 +13,14 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.estimate import decoders
 from sottovoce.estimate.candidates import Selection
-from sottovoce.estimate.evidence import Bounds, Evidence, Offer, deviate
+from sottovoce.estimate.evidence import Bounds, Evidence, Floats, Offer, deviate
 from sottovoce.estimate.request import IntervalRequest, Target
 
-Floats = NDArray[np.float64]
 OWN = "own"  # the method of intervals from the law of the decoder itself
 OWN_LEVELS = (0.9, 0.95, 0.99)  # at which its coverage is measured (`coverage-decoded`)
 

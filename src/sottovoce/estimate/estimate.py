@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -21,7 +20,7 @@ from sottovoce.estimate.by_group import NO_DIFFERENCE, ByGroup
 from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder
 from sottovoce.estimate.decoders.linear import LinearDecoder
-from sottovoce.estimate.evidence import Bounds, Evidence, most_excess
+from sottovoce.estimate.evidence import Bounds, Evidence, Floats, most_excess
 from sottovoce.estimate.of_distribution import OfDistribution
 from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning, Target
 from sottovoce.estimate.show.estimate import ShownEstimate
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from sottovoce.estimate.combine import CombinedData
 
-Floats = NDArray[np.float64]
 LINEAR = LinearDecoder()
 
 
@@ -193,8 +191,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     def _doubt(self, request: IntervalRequest) -> str | None:
         single = self._single(request)
-        chosen = "normal" if single.method == OWN else str(single.method)
-        poor = self.evidence.doubt(chosen, single.level, most_excess(request.level))
+        poor = self.evidence.doubt(single.instead_of(OWN, use="normal"), most_excess(request.level))
         return " ".join(filter(None, (poor, self.assumes))) or None
 
     def _single(self, request: IntervalRequest) -> IntervalRequest:

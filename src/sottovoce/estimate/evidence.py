@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from sottovoce.core import late
-from sottovoce.core.errors import NoCovarianceError, ParameterError, SottovoceError
+from sottovoce.core.errors import NoCovarianceError, NoIntervalError, ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from sottovoce.estimate.decoder import Decoded, Decoder
     from sottovoce.estimate.distribution.base import DistributionEvidence
     from sottovoce.estimate.estimate import Estimate
-    from sottovoce.estimate.group.evidence import GroupMeansEvidence
-    from sottovoce.estimate.shares.mixture import Mixture
+    from sottovoce.estimate.frequency.mixture import Mixture
+    from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -219,20 +219,24 @@ class Evidence(ABC):
 
     # --- intervals ---------------------------------------------------------------------------------
     def interval(self, request: IntervalRequest) -> Bounds:
-        """The intervals of one of the methods; evidence with others than "normal" says which they are."""
-        return self.normal(request)
+        """The intervals of one of the methods."""
+        return self.normal(request) if request.method == "normal" else self.other_interval(request)
+
+    def other_interval(self, request: IntervalRequest) -> Bounds:
+        """The intervals of methods other than "normal"."""
+        raise NoIntervalError(f"The {self.noun} has no interval by the method {request.method}.")
 
     @abstractmethod
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         """Values for which the normal approximation is poor."""
 
     @abstractmethod
     def warning(self) -> str | None:
         """The warning about the normal interval, if it is poor."""
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
         """The warning about intervals of a method at a level that may miss `most` times as often as they promise."""
-        return self.warning() if method == "normal" else None
+        return self.warning() if request.method == "normal" else None
 
     def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals inside the possible range, for values that a decoder moved there."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-Floats = NDArray[np.float64]
+from sottovoce.estimate.evidence import Floats
 
 
 def p_value(values: Floats, variances: Floats) -> float:

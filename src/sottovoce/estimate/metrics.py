@@ -13,14 +13,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.domain import Circle, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Floats
 
-Floats = NDArray[np.float64]
 DECILES = tuple(part / 10 for part in range(1, 10))
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Cdf, CircularMean, Density, Mean, Quantile, Question, Range, Variance
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.evidence import Evidence
-
-Floats = NDArray[np.float64]
 
 
 class OfDistribution:

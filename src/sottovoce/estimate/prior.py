@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy  # loads its parts at their first use
-from numpy.typing import NDArray
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_decimal, check_integer, reject
+from sottovoce.estimate.evidence import Floats
 
-Floats = NDArray[np.float64]
 CELLS = 1 << 14  # of a continuous law: moments are off by less than one part in 10**7 of the range
 ROUNDING = 1e-12
 TINY = 1e-12  # floats do not determine the mean of a cell with less mass

@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce.estimate.evidence import Contributions
+from sottovoce.estimate.evidence import Contributions, Floats
 from sottovoce.estimate.request import Target
-
-Floats = NDArray[np.float64]
 
 
 class Reading(ABC):

@@ -12,17 +12,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Evidence, weighted_without_fakes
+from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.request import Target
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +71,7 @@ class StrataEvidence(Evidence):
     def covariance(self, target: Target) -> Floats:
         raise NoCovarianceError("The covariance of values that were combined over strata is not known.")
 
-    def normal_is_poor(self) -> NDArray[np.bool_]:
+    def normal_is_poor(self) -> Flags:
         return np.asarray(np.any([part.normal_is_poor() for part in self.parts], axis=0))
 
     def warning(self) -> str | None:

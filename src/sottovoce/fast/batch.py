@@ -33,7 +33,7 @@ from sottovoce.fast.kernels.base import (
 from sottovoce.fast.kernels.compose.public import copy_public, refused_ids
 from sottovoce.fast.kernels.masks import mask_bytes, masks_of
 from sottovoce.fast.numbers import batch_codes, scalar_code
-from sottovoce.fast.threads import chunks, run, stretch
+from sottovoce.fast.threads import chunks, items_at_a_time, run
 from sottovoce.fast.words import WordStream
 
 CHUNK_BYTES = 1 << 21
@@ -168,7 +168,7 @@ def draw(
                         public[row] = words_of_row
                 redo[:] = 0
 
-    run(work, len(codes), stretch(len(codes), size, threads), threads)
+    run(work, len(codes), items_at_a_time(len(codes), size, threads), threads)
     return Reports(mechanism, payload, public, stream.simulated)
 
 

@@ -36,18 +36,18 @@ def clamped_positions(
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind not in "iu" and not (kind == "f" and size <= 8):  # longer floats are not Python floats
         return None
-    whole = domain.of.whole
-    if whole is not None:  # with its own rule of what is a whole number
-        array = encode(whole, array).astype(np.int64) + whole.low
+    integers = domain.of.whole
+    if integers is not None:  # with its own rule of what is a whole number
+        array = encode(integers, array).astype(np.int64) + integers.low
     else:
         array = array if kind in "iu" else array.astype(np.float64)  # the ends would be rounded to a shorter type
         below, above = _sides(array, domain.of)
         refuse(domain.of, array, below | above | (array != array))  # NaN is on neither side
     below, above = _sides(array, domain)
-    found = np.where(above, np.uint64(rounding.steps << PLACES), np.uint64(0))
+    places = np.where(above, np.uint64(rounding.steps << PLACES), np.uint64(0))
     between = ~(below | above)
-    found[between] = inside(Interval(domain.low, domain.high), rounding, array[between])
-    return found
+    places[between] = inside(Interval(domain.low, domain.high), rounding, array[between])
+    return places
 
 
 def _sides(array: NDArray[Any], ends: Clamp | Integers | Interval) -> tuple[Mask, Mask]:

@@ -25,7 +25,7 @@ _CELLS = len(POWERS)
 
 
 def by_node(channel: Channel) -> Count:
-    """Where each node has a kernel of its own: supports, groups, coordinates and sums."""
+    """The counter of the channel's own node: supports, groups, coordinates and sums."""
     return counter(channel)
 
 
@@ -79,11 +79,11 @@ def asked(channel: Channel) -> Count:
 
 def joint(channel: Channel) -> Count:
     """Cells are numbered by the outputs of the channels, the last one fastest."""
-    each = _side_by_side(channel)
+    parallel = _side_by_side(channel)
 
     def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
         places = np.zeros(len(reports), np.int64)
-        for part, own in unpacked(each, reports):
+        for part, own in unpacked(parallel, reports):
             places = places * (outputs_of(part) or 0) + own.astype(np.int64)
         cells += np.bincount(places, minlength=len(cells))
 
@@ -92,23 +92,23 @@ def joint(channel: Channel) -> Count:
 
 def each(channel: Channel) -> Count:
     """The cells of each channel side by side, one after another."""
-    whole, ends = _side_by_side(channel), starts(channel)
-    counters = [outputs(part) if outputs_of(part) is not None else counter(part) for part in whole.channels]
+    parallel, ends = _side_by_side(channel), starts(channel)
+    counters = [outputs(part) if outputs_of(part) is not None else counter(part) for part in parallel.channels]
 
     def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
-        for place, (_, own) in enumerate(unpacked(whole, reports)):
+        for place, (_, own) in enumerate(unpacked(parallel, reports)):
             counters[place](own, None, cells[ends[place] : ends[place + 1]])
 
     return count
 
 
 def moments(channel: Channel) -> Count:
-    """Six sums for each pair of stretches."""
-    each = _side_by_side(channel)
-    first, second = (np.array(bounds(part), np.int64) for part in each.channels)
+    """Sufficient statistics (six sums) for each pair of intervals."""
+    parallel = _side_by_side(channel)
+    first, second = (np.array(bounds(part), np.int64) for part in parallel.channels)
 
     def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
-        (_, y), (_, z) = unpacked(each, reports)
+        (_, y), (_, z) = unpacked(parallel, reports)
         _add_moments(y.astype(np.int64), z.astype(np.int64), first, second, cells)
 
     return count
@@ -133,7 +133,7 @@ def _add_moments(ys, zs, first, second, cells):
 
 
 def _side_by_side(channel: Channel) -> Each:
-    each = each_of(channel)
-    if each is None:
+    parallel = each_of(channel)
+    if parallel is None:
         raise NoBatchError(f"There is no kernel that counts the reports of the node {channel.kind} together.")
-    return each
+    return parallel

@@ -42,14 +42,14 @@ def digits(domain: Above | Digit, values: NDArray[Any]) -> tuple[NDArray[np.uint
     wide = values.astype(np.float64)
     low, high = float(domain.of.low), float(domain.of.high)
     with np.errstate(over="ignore", invalid="ignore"):
-        whole, certain = _places(domain, wide)
+        cells, certain = _places(domain, wide)
         certain &= (wide > nextafter(low, inf)) & (wide < nextafter(high, -inf))
     codes = np.zeros(len(wide), np.uint32)
-    codes[certain] = np.mod(whole[certain], domain.size).astype(np.uint32)
+    codes[certain] = np.mod(cells[certain], domain.size).astype(np.uint32)
     outside = np.zeros(len(wide), bool)
     different, places = np.unique(wide[~certain], return_inverse=True)
-    found = np.array([_exactly(domain, value) for value in different.tolist()], np.int64)[places]
-    codes[~certain], outside[~certain] = np.maximum(found, 0), found < 0
+    exact_codes = np.array([_exactly(domain, value) for value in different.tolist()], np.int64)[places]
+    codes[~certain], outside[~certain] = np.maximum(exact_codes, 0), exact_codes < 0
     return codes, outside
 
 
@@ -63,10 +63,10 @@ def _places(domain: Above | Digit, wide: NDArray[np.float64]) -> tuple[NDArray[n
 def _(domain: Digit, wide: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     width, origin = float(domain.width), float(domain.origin)
     cells = (wide - origin) / width
-    whole = np.floor(cells)
+    floors = np.floor(cells)
     bound = ((np.abs(wide) + abs(origin)) / width + 1) * _ERROR
-    certain = (cells - whole > bound) & (cells - whole < 1 - bound) & (bound < 0.25)
-    return whole, np.asarray(certain)
+    certain = (cells - floors > bound) & (cells - floors < 1 - bound) & (bound < 0.25)
+    return floors, np.asarray(certain)
 
 
 @_places.register

@@ -41,11 +41,11 @@ from sottovoce.fast.balls import ball_codes
 from sottovoce.fast.clamped import clamped_positions
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import first_float
-from sottovoce.fast.doubled import HALF_ULP, WHOLE, Positions, halves, located, two
+from sottovoce.fast.double_double import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.slots import slot_code, slot_codes
-from sottovoce.fast.squares import square_positions
+from sottovoce.fast.square_positions import square_positions
 from sottovoce.fast.threads import run
 from sottovoce.fast.vectors import vector_positions
 
@@ -104,7 +104,11 @@ def _floats_of(domain: Domain, values: Any) -> NDArray[Any] | list[Any]:
     if isinstance(array, np.ndarray):
         return array
     listed = list(array)
-    return np.array(listed, np.float64) if all(type(value) is float for value in listed) else listed
+    if not all(type(value) is float for value in listed):
+        return listed
+    floats = np.array(listed, np.float64)
+    column(domain, floats)  # checks the step of an interval
+    return floats
 
 
 @_positions.register
@@ -279,14 +283,14 @@ def _locate(values, first, last, low, low_rest, scale, scale_rest, of_value, fix
         d_high, d_low = halves(d)
         rest = ((d_high * scale_high - product) + d_high * scale_low + d_low * scale_high) + d_low * scale_low
         rest += d * scale_rest + e * scale
-        whole = np.rint(product)
-        rest += product - whole
+        nearest = np.rint(product)
+        rest += product - nearest
         more = np.rint(rest)
         bound = fixed if np.rint(x) == x and abs(x) <= WHOLE else fixed + of_value * abs(x)
         doubt = not abs(rest - more) < 0.5 - bound
         doubtful[i] = doubt
         count += doubt
-        out[i] = np.uint64(np.int64(whole) + np.int64(more))
+        out[i] = np.uint64(np.int64(nearest) + np.int64(more))
     return outside, count
 
 
@@ -325,41 +329,41 @@ def _outside(array: NDArray[Any], low: int, high: int) -> NDArray[np.bool_]:
 
 # --- the exact way -----------------------------------------------------------------------------------------------
 def _exactly(rounding: Rounding, values: NDArray[np.float64]) -> Positions:
-    """The same as `rounding.position` of each decimal, in plain integers; equal values are read once."""
+    """`rounding.position` of each decimal, in plain integers; equal values are read once."""
     different, places = np.unique(values, return_inverse=True)
     ends = (rounding.low, rounding.high)
     end_places = max(0, *(-int(end.as_tuple().exponent) for end in ends))
     low, high = (int(Fraction(end) * 10**end_places) for end in ends)
     factor = (rounding.steps << PLACES) * 10**end_places
-    found = np.empty(len(different), np.uint64)
+    exact_places = np.empty(len(different), np.uint64)
     for place, value in enumerate(different.tolist()):
         number, number_places = _decimal(repr(value))
         shared = max(number_places, end_places)
         above = number * 10 ** (shared - number_places) - low * 10 ** (shared - end_places)
-        found[place] = _nearest(above * factor, (high - low) * 10**shared)
-    return found[places]
+        exact_places[place] = _nearest(above * factor, (high - low) * 10**shared)
+    return exact_places[places]
 
 
 def _decimal(text: str) -> tuple[int, int]:
     """A printed float as an integer and the number of its decimal places, which may be negative."""
     digits, _, power = text.partition("e")
-    whole, _, part = digits.partition(".")
-    number, places = int(whole + part), len(part) - (int(power) if power else 0)
+    integer_part, _, part = digits.partition(".")
+    number, places = int(integer_part + part), len(part) - (int(power) if power else 0)
     return (number, places) if places >= 0 else (number * 10**-places, 0)
 
 
 def _nearest(numerator: int, denominator: int) -> int:
     """The nearest integer to a quotient, ties to even."""
-    whole, rest = divmod(numerator, denominator)
-    return whole + (2 * rest > denominator or (2 * rest == denominator and whole & 1))
+    quotient, rest = divmod(numerator, denominator)
+    return quotient + (2 * rest > denominator or (2 * rest == denominator and quotient & 1))
 
 
 def _shared(work: Any, codes: NDArray[Any], threads: int | None) -> Positions:
     """A function of codes on all cores."""
-    found = np.empty(len(codes), np.uint64)
+    places = np.empty(len(codes), np.uint64)
 
     def fill(start: int, stop: int) -> None:
-        found[start:stop] = work(codes[start:stop])
+        places[start:stop] = work(codes[start:stop])
 
     run(fill, len(codes), _CHUNK, threads)
-    return found
+    return places

@@ -26,8 +26,8 @@ def ordered(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], workers: i
         yield work(*tasks[done])
         done += 1
     if done < len(tasks):
-        for found in _shared(work, tasks[done:], count):
-            yield found
+        for result in _shared(work, tasks[done:], count):
+            yield result
             done += 1
     for task in tasks[done:]:  # where processes cannot be started, as in a program that is read from a pipe
         yield work(*task)
@@ -64,7 +64,7 @@ def one_thread_each() -> Iterator[None]:
 
 
 def leave_with_parent() -> None:
-    """In a worker: end when the process that started it is gone, even if that was killed."""
+    """End this worker when the process that started it is gone, even if that was killed."""
     parent = parent_process()
     if parent is None:
         return

@@ -63,9 +63,9 @@ class RepeatedIds:
 
     def suspects(self, ids: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Which of these rows may have an id that comes several times, in the second pass."""
-        found = np.empty(len(ids), np.bool_)
-        self._sums[1] += int(_suspect(_words(ids), self._slots, found)) + len(ids)
-        return found
+        suspect = np.empty(len(ids), np.bool_)
+        self._sums[1] += int(_suspect(_words(ids), self._slots, suspect)) + len(ids)
+        return suspect
 
     @property
     def same(self) -> bool:

@@ -14,8 +14,8 @@ from sottovoce.core.params import check_integer
 
 T = TypeVar("T")
 
-_CHUNKS = 32  # of a stretch at most
-_STRETCHES = 4  # for each thread at least, where there is enough to do, so that all end at about the same time
+_CHUNKS = 32  # of a share at most
+_SHARES = 4  # for each thread at least, where there is enough to do, so that all end at about the same time
 
 
 def thread_count(threads: int | None) -> int:
@@ -38,9 +38,9 @@ def chunks(first: int, last: int, size: int) -> Iterator[tuple[int, int]]:
         yield start, min(last, start + size)
 
 
-def stretch(total: int, size: int, threads: int | None) -> int:
-    """How many items a thread takes at a time: a few chunks that share memory, but some stretches for every thread."""
-    fair = -(-total // (size * _STRETCHES * thread_count(threads)))
+def items_at_a_time(total: int, size: int, threads: int | None) -> int:
+    """How many items a thread takes at a time: a few chunks that share memory, but some shares for every thread."""
+    fair = -(-total // (size * _SHARES * thread_count(threads)))
     return size * max(1, min(_CHUNKS, fair))
 
 

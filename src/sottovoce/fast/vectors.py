@@ -82,8 +82,8 @@ def _columns(domain: Record, grids: Sequence[Rounding], table: Any, encode: Enco
             f"A table of these records has the columns {', '.join(names)} and no others. Got {table.shape[1]} columns.",
             domain=domain,
         )
-    each = zip(domain.fields, grids, strict=True)
-    return np.column_stack([encode(field, grid, table[name]) for (name, field), grid in each])
+    fields = zip(domain.fields, grids, strict=True)
+    return np.column_stack([encode(field, grid, table[name]) for (name, field), grid in fields])
 
 
 def _one_by_one(domain: Domain, grids: Sequence[Rounding], values: Any) -> Positions:

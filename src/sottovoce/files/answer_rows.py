@@ -34,12 +34,13 @@ class ColumnLayout:
 def layout(domain: Domain, columns: Sequence[str]) -> ColumnLayout:
     """How an answer is made up. As many columns are needed as the domain has parts, in their order; fields of a record
     are found by their names, if all columns have these names."""
-    found = _parts(domain.root, columns) or ColumnLayout((domain,))
-    if len(found.parts) != len(columns):
+    column_layout = _parts(domain.root, columns) or ColumnLayout((domain,))
+    if len(column_layout.parts) != len(columns):
         raise ParameterError(
-            f"An answer to this question has {plural(len(found.parts), 'column')}, and --column names {len(columns)}."
+            f"An answer to this question has {plural(len(column_layout.parts), 'column')},"
+            f" and --column names {len(columns)}."
         )
-    return found
+    return column_layout
 
 
 @singledispatch
@@ -96,29 +97,29 @@ class Rows:
     empty: int = 0
 
 
-def read_rows(mechanism: Mechanism, made: ColumnLayout, columns: Sequence[pa.Array], missing: str) -> Rows:
+def read_rows(mechanism: Mechanism, column_layout: ColumnLayout, columns: Sequence[pa.Array], missing: str) -> Rows:
     """The codes of some rows; those with empty cells are refused, skipped, or hold a category of their own."""
     if missing == "refuse":
-        return Rows(row_codes(mechanism, made, columns))
-    each = [empty_cells(part, column) for part, column in zip(made.parts, columns, strict=True)]
-    empty = np.logical_or.reduce(each)
+        return Rows(row_codes(mechanism, column_layout, columns))
+    empty_columns = [empty_cells(part, column) for part, column in zip(column_layout.parts, columns, strict=True)]
+    empty = np.logical_or.reduce(empty_columns)
     kept = np.flatnonzero(~empty)
-    found = row_codes(mechanism, made, [column.filter(pa.array(~empty)) for column in columns])
-    if isinstance(found, Outside):
-        return Rows(Outside(found.count, int(kept[found.place]), found.empty), int(empty.sum()))
+    kept_codes = row_codes(mechanism, column_layout, [column.filter(pa.array(~empty)) for column in columns])
+    if isinstance(kept_codes, Outside):
+        return Rows(Outside(kept_codes.count, int(kept[kept_codes.place]), kept_codes.empty), int(empty.sum()))
     if missing == "category":
         codes = np.full(len(empty), mechanism.domain.encode(MISSING), np.uint32)
-        codes[kept] = found
-        found = codes
-    return Rows(found, int(empty.sum()))
+        codes[kept] = kept_codes
+        kept_codes = codes
+    return Rows(kept_codes, int(empty.sum()))
 
 
-def row_codes(mechanism: Mechanism, made: ColumnLayout, columns: Sequence[pa.Array]) -> Any:
+def row_codes(mechanism: Mechanism, column_layout: ColumnLayout, columns: Sequence[pa.Array]) -> Any:
     """The codes of some rows as a batch holds them, or what is `Outside`."""
-    if made.answers is None:
+    if column_layout.answers is None:
         return batch(mechanism, columns[0])
-    lists = [_typed(part, column) for part, column in zip(made.parts, columns, strict=True)]
-    answers = made.answers(lists)
+    lists = [_typed(part, column) for part, column in zip(column_layout.parts, columns, strict=True)]
+    answers = column_layout.answers(lists)
     try:
         return batch_codes(mechanism, answers)
     except DomainError:

@@ -53,11 +53,11 @@ class Piece:
     values: tuple[pa.Array, ...] = field(repr=False)
     length: int
     total: int
-    found: Found
+    columns: AnswerColumns
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AnswerColumns:
     """The columns of the answers: their name in errors, and how many columns the file has."""
 
     name: str
@@ -112,7 +112,7 @@ def _pieces(source: AnswerSource, name: str) -> Iterator[Piece]:
                 yield piece
 
 
-def _found(source: AnswerSource, known: list[str], hint: str = "") -> Found:
+def _answer_columns(source: AnswerSource, known: list[str], hint: str = "") -> AnswerColumns:
     """The requested columns as errors name them; the header must hold each of them exactly once."""
     several = len(source.columns) > 1
     for place, column in enumerate(source.columns, 1):
@@ -129,7 +129,7 @@ def _found(source: AnswerSource, known: list[str], hint: str = "") -> Found:
     else:
         shown = f"{', '.join(str(known.index(column) + 1) for column in source.columns)} of {len(known)}"
     start = "the column" if source.public_header else "column"
-    return Found(f"{start}{'s' * several} {shown}", len(known))
+    return AnswerColumns(f"{start}{'s' * several} {shown}", len(known))
 
 
 def _listed(names: list[str]) -> str:
@@ -140,27 +140,27 @@ def _listed(names: list[str]) -> str:
 
 def _parquet(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
     schema = pq.read_schema(parquet_source(source.path))
-    found, names = _found(source, schema.names), list(source.columns)
+    columns, names = _answer_columns(source, schema.names), list(source.columns)
     kinds = {name: schema.field(name).type for name in names}
     texts = [name for name in names if pa.types.is_string(kinds[name]) or pa.types.is_large_string(kinds[name])]
     with pq.ParquetFile(parquet_source(source.path), read_dictionary=texts or None, pre_buffer=False) as table:
         size, rows = size_of(source.path), table.metadata.num_rows
         for batch in table.iter_batches(batch_size=max(1, ROWS // len(names)), columns=names):
             values = tuple(batch.column(name) for name in names)
-            yield Piece(values, size * batch.num_rows // max(rows, 1), size, found)
+            yield Piece(values, size * batch.num_rows // max(rows, 1), size, columns)
 
 
 def _arrow(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
     with pa.ipc.open_stream(file) as stream:
-        found = _found(source, stream.schema.names)
+        columns = _answer_columns(source, stream.schema.names)
         for batch in stream:
-            yield Piece(tuple(batch.column(name) for name in source.columns), batch.num_rows, 0, found)
+            yield Piece(tuple(batch.column(name) for name in source.columns), batch.num_rows, 0, columns)
 
 
 def _csv(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
     line = _first_line(file)
     header = _header(line, source.delimiter)
-    found = _found(source, header, _other_delimiter(source, line, len(header)))
+    columns = _answer_columns(source, header, _other_delimiter(source, line, len(header)))
     if not file.peek(1):  # type: ignore[attr-defined]
         return
     total = size_of(source.path)
@@ -170,7 +170,7 @@ def _csv(source: AnswerSource, file: IO[bytes]) -> Iterator[Piece]:
         with _opened_csv(source, file, header, ragged) as stream:
             for batch in stream:
                 rows += batch.num_rows
-                yield Piece(tuple(batch.columns), BLOCK, total, found)
+                yield Piece(tuple(batch.columns), BLOCK, total, columns)
     except pa.ArrowInvalid:
         if not ragged:
             raise
@@ -234,10 +234,10 @@ def _other_delimiter(source: AnswerSource, line: str, columns: int) -> str:
             split[delimiter] = _header(line, delimiter)
     right = [one for one, header in split.items() if all(header.count(name) == 1 for name in source.columns)]
     likely = [one for one, header in split.items() if len(header) > 1 and columns == 1]
-    found = next((one for one in (*right, *likely) if one != source.delimiter), None)
-    if found is None:
+    better = next((one for one in (*right, *likely) if one != source.delimiter), None)
+    if better is None:
         return ""
-    shown = r"\t" if found == "\t" else found
+    shown = r"\t" if better == "\t" else better
     return f" The file seems to have another delimiter: try --delimiter '{shown}'."
 
 
@@ -273,17 +273,17 @@ def batch(mechanism: Mechanism, values: pa.Array) -> Any:
 
 def codes(domain: Domain, values: pa.Array) -> Any:
     """The indices of some answers, or what is `Outside`."""
-    whole = (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count
+    is_numeric = (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count
     listed = domain.choices is not None and not domain.holds_texts
-    if domain.size is None or (whole and (listed or domain.whole is not None)):
+    if domain.size is None or (is_numeric and (listed or domain.whole is not None)):
         try:
             return encode(domain, values)
         except DomainError:
             pass  # counted below
     indices, entries = by_dictionary(domain, values)
     table = np.array([_code(domain, value) for value in entries] + [-1], np.int64)  # the last: an empty cell
-    found = table[indices]
-    return _outside(values, found < 0) or found.astype(np.uint32)
+    coded = table[indices]
+    return _outside(values, coded < 0) or coded.astype(np.uint32)
 
 
 def _positions(mechanism: Mechanism, values: pa.Array) -> Any:

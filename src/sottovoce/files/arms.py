@@ -71,8 +71,8 @@ class Arms:
         messages[:, len(head) : -4] = ids
         tickets = digests(messages)[:, 0] >> _FIFTY_THREE
         ends = np.array(list(accumulate(arm.weight for arm in stage.arms)), np.uint64)
-        found = np.searchsorted(ends, tickets % np.uint64(stage.weight), side="right").astype(np.int64)
+        arms = np.searchsorted(ends, tickets % np.uint64(stage.weight), side="right").astype(np.int64)
         limit = np.uint64((1 << 53) - (1 << 53) % stage.weight)
         for row in np.flatnonzero(tickets >= limit).tolist():
-            found[row] = self.manifest.arm_of(ids[row].tobytes())
-        return found
+            arms[row] = self.manifest.arm_of(ids[row].tobytes())
+        return arms

@@ -28,14 +28,14 @@ def counted_names(names: Iterable[str]) -> list[str]:
     Engines take names in any case for the same. One that is written otherwise is refused: a column "ID" that nobody
     reads would let repeated reports count twice.
     """
-    given = list(names)
-    close = [name for name in given if name.strip().lower() in COUNTED]
+    columns = list(names)
+    close = [name for name in columns if name.strip().lower() in COUNTED]
     if any(name not in COUNTED for name in close) or len(set(close)) < len(close):
         raise ReportError(f"The columns {', '.join(COUNTED)} are written like this, and each comes once.")
-    found = [name for name in COUNTED if name in given]
-    if ("report" in found) + ("payload" in found) != 1:
+    counted = [name for name in COUNTED if name in columns]
+    if ("report" in counted) + ("payload" in counted) != 1:
         raise ReportError("Reports come in one column, 'report' or 'payload'.")
-    return found
+    return counted
 
 
 def plain(column: Any) -> Any:

@@ -107,8 +107,8 @@ def fold(rows: Any, what: Any, *, arm: int = 0) -> Tally:
 
 def fold_arms(rows: Any, what: Any) -> tuple[Tally, ...]:
     """The tallies of all arms, in their order, as `Protocol.advance` takes them."""
-    arms, found = Arms.of(what), list(_tuples(rows))
-    return tuple(_tally(found, arms, arm) for arm in range(len(arms.mechanisms)))
+    arms, counts = Arms.of(what), list(_tuples(rows))
+    return tuple(_tally(counts, arms, arm) for arm in range(len(arms.mechanisms)))
 
 
 def account(rows: Any) -> CountedRows:

@@ -25,10 +25,10 @@ _HEAD = 64
 
 
 def kind_of(
-    path: str, given: str | None, allowed: tuple[str, ...], *, name: str = "The input", option: str = "--format"
+    path: str, wanted: str | None, allowed: tuple[str, ...], *, name: str = "The input", option: str = "--format"
 ) -> str:
     """The kind of a file: as given, else by how its name ends."""
-    kind = given or _by_name(path)
+    kind = wanted or _by_name(path)
     if kind is None:
         raise FileProblem(f"The kind of the file cannot be inferred from its name: add {option} {'|'.join(allowed)}.")
     if kind not in allowed:
@@ -37,10 +37,10 @@ def kind_of(
 
 
 def kind_by_content(
-    path: str, file: IO[bytes], given: str | None, allowed: tuple[str, ...], *, name: str
+    path: str, file: IO[bytes], wanted: str | None, allowed: tuple[str, ...], *, name: str
 ) -> tuple[str, IO[bytes]]:
     """The kind of an input: as given, else by how its name ends, else by its first bytes; and the file."""
-    kind = given or (None if path == STANDARD else _by_name(path))
+    kind = wanted or (None if path == STANDARD else _by_name(path))
     if path == STANDARD or kind is None:
         head = file.read(_HEAD)
         if not head:

@@ -35,11 +35,11 @@ def binary_messages(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> It
 def hexadecimal_messages(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Reports]:
     """What `sottovoce answer` prints: one message per line. Empty lines mean nothing."""
     width = _width(mechanism)
-    found = _decoded(file, width, intake)
-    while block := list(islice(found, _rows(width))):
+    decoded = _decoded(file, width, intake)
+    while block := list(islice(decoded, _rows(width))):
         rows, messages = zip(*block, strict=True)
-        whole = np.frombuffer(b"".join(messages), np.uint8).reshape(-1, width)
-        yield intake.messages(mechanism, whole, np.array(rows, np.int64))
+        message_bytes = np.frombuffer(b"".join(messages), np.uint8).reshape(-1, width)
+        yield intake.messages(mechanism, message_bytes, np.array(rows, np.int64))
 
 
 def _decoded(file: IO[bytes], width: int, intake: Intake) -> Iterator[tuple[int, bytes]]:

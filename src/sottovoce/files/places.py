@@ -37,43 +37,44 @@ def expanded(paths: Iterable[str]) -> list[str]:
 
     A file to which a folder or a pattern leads comes once, even where other inputs lead to it or name it.
     """
-    given, found = list(paths), []
+    inputs, files = list(paths), []
     named, listed = set[str](), set[str]()
-    for place, path in enumerate(given):
-        name = input_name(path, place, len(given))
+    for place, path in enumerate(inputs):
+        name = input_name(path, place, len(inputs))
         with naming(name):
             for file in [path] if path == STANDARD else _files(path, name):
                 true = file if is_address(file) or file == STANDARD else os.path.realpath(file)
                 if true not in listed and (file == path or true not in named):
-                    found.append(file)
+                    files.append(file)
                 (named if file == path else listed).add(true)
-    if len(found) > MOST:
+    if len(files) > MOST:
         raise FileProblem(f"These are more than {MOST} files: count some of them at a time, and add up the tallies.")
-    return found
+    return files
 
 
 def _files(path: str, name: str) -> list[str]:
-    system, inner, whole = located(path)
+    system, inner, full_path = located(path)
     if has_magic(inner) and system.get_file_info(inner).type == pa.fs.FileType.NotFound:
         # The fixed beginning of a pattern is the folder to look in.
         parts = PurePosixPath(inner).parts
         fixed = PurePosixPath(*parts[: next(place for place, part in enumerate(parts) if has_magic(part))])
-        return _listed(system, str(fixed), whole, lambda one: _matches(one, inner), f"{name} is a pattern that no file")
+        nothing = f"{name} is a pattern that no file"
+        return _listed(system, str(fixed), full_path, lambda one: _matches(one, inner), nothing)
     kind = system.get_file_info(inner).type
     if kind == pa.fs.FileType.Directory:
-        return _listed(system, inner, whole, _is_data, f"{name} is a folder in which no Parquet file")
+        return _listed(system, inner, full_path, _is_data, f"{name} is a folder in which no Parquet file")
     return [path]
 
 
 def _listed(
-    system: Any, folder: str, whole: Callable[[str], str], wanted: Callable[[str], bool], nothing: str
+    system: Any, folder: str, full_path: Callable[[str], str], wanted: Callable[[str], bool], nothing: str
 ) -> list[str]:
     selector = pa.fs.FileSelector(folder, recursive=True, allow_not_found=True)
     files = [one.path for one in system.get_file_info(selector) if one.type == pa.fs.FileType.File]
-    found = sorted(whole(one) for one in files if wanted(one))
-    if not found:
+    paths = sorted(full_path(one) for one in files if wanted(one))
+    if not paths:
         raise FileProblem(f"{nothing} matches." if "pattern" in nothing else f"{nothing} is found.")
-    return found
+    return paths
 
 
 def _matches(path: str, pattern: str) -> bool:
@@ -119,8 +120,8 @@ def _local() -> Any:
 
 def file_system(address: str) -> tuple[Any, str]:
     """The file system of an address."""
-    found: tuple[Any, str] = pa.fs.FileSystem.from_uri(address)
-    return found
+    system_and_path: tuple[Any, str] = pa.fs.FileSystem.from_uri(address)
+    return system_and_path
 
 
 def opened(path: str) -> IO[bytes]:
@@ -167,8 +168,8 @@ def stamp_of(path: str) -> str:
         own = (known.st_size, known.st_mtime_ns, known.st_ctime_ns, known.st_ino)
         return "|".join(map(str, (Path(path).resolve(), *own)))
     system, inner, _ = located(path)
-    found = system.get_file_info(inner)
-    return f"{path}|{found.size}|{found.mtime_ns}"
+    info = system.get_file_info(inner)
+    return f"{path}|{info.size}|{info.mtime_ns}"
 
 
 def total_size(paths: Iterable[str]) -> int:

@@ -45,8 +45,8 @@ TALLY_KINDS = (*REPORT_KINDS, "tally", "rows", *MESSAGE_KINDS)
 
 def batch_rows(mechanism: Mechanism) -> int:
     """How many reports are held at a time: fewer where each is large."""
-    each = codec.payload_bytes(mechanism.channel) + 8 * mechanism.words
-    return max(1, min(MAX_ROWS, BATCH_BYTES // codec.payload_bytes(mechanism.channel), 16 * BATCH_BYTES // each))
+    row_bytes = codec.payload_bytes(mechanism.channel) + 8 * mechanism.words
+    return max(1, min(MAX_ROWS, BATCH_BYTES // codec.payload_bytes(mechanism.channel), 16 * BATCH_BYTES // row_bytes))
 
 
 def read_reports(
@@ -121,8 +121,8 @@ def _batches(
     if kind == "arrow":
         return _arrow(file, mechanism, intake)
     if mechanism is None:
-        made = "CSV does not say which mechanism made it" if kind == "csv" else "Messages do not say what made them"
-        raise ReportError(f"{made}: add --spec FILE, or name the mechanism.")
+        problem = "CSV does not say which mechanism made it" if kind == "csv" else "Messages do not say what made them"
+        raise ReportError(f"{problem}: add --spec FILE, or name the mechanism.")
     read = {"csv": _csv, "hex": hexadecimal_messages, "messages": binary_messages}[kind]
     return _at_least_one(read(file, mechanism, intake), mechanism)
 
@@ -152,15 +152,15 @@ def _count(batches: Iterator[Reports], intake: Intake, show: Callable[[int], Non
     return Tally(reports.mechanism, n, cells, simulated)
 
 
-def _mechanism(metadata: Any, given: Mechanism | None) -> Mechanism:
+def _mechanism(metadata: Any, expected: Mechanism | None) -> Mechanism:
     spec = (metadata or {}).get(MECHANISM)
     if spec is not None:
-        found = Mechanism.from_spec(spec)
-        check_same(given or found, found, "count reports")
-        return found
-    if given is None:
+        mechanism = Mechanism.from_spec(spec)
+        check_same(expected or mechanism, mechanism, "count reports")
+        return mechanism
+    if expected is None:
         raise ReportError("This file does not say which mechanism made it: add --spec FILE.")
-    return given
+    return expected
 
 
 def mechanism_in(path: str) -> Mechanism:
@@ -169,14 +169,14 @@ def mechanism_in(path: str) -> Mechanism:
 
 
 def _parquet(
-    path: str, file: IO[bytes], given: Mechanism | None, intake: Intake, rows: list[int] | None
+    path: str, file: IO[bytes], expected: Mechanism | None, intake: Intake, rows: list[int] | None
 ) -> Iterator[Reports]:
     if path == STANDARD and not file.seekable():
         raise FileProblem("Parquet cannot be read from a pipe: its index is at the end. Name the file.")
     with pq.ParquetFile(file if path == STANDARD else parquet_source(path), pre_buffer=False) as table:
         if rows is not None:
             rows[:] = [table.metadata.num_rows]
-        mechanism = _mechanism(table.metadata.metadata, given)
+        mechanism = _mechanism(table.metadata.metadata, expected)
         names = arrow_schema(mechanism).names
         for name in names:
             place_of(table.schema_arrow, name)
@@ -216,9 +216,9 @@ def _of_right_lengths(
     return batch, rows
 
 
-def _arrow(file: IO[bytes], given: Mechanism | None, intake: Intake) -> Iterator[Reports]:
+def _arrow(file: IO[bytes], expected: Mechanism | None, intake: Intake) -> Iterator[Reports]:
     with pa.ipc.open_stream(file) as stream:
-        mechanism = _mechanism(stream.schema.metadata, given)
+        mechanism = _mechanism(stream.schema.metadata, expected)
         promised, seeded = (mark in (stream.schema.metadata or {}) for mark in (MECHANISM, METADATA))
         ends: list[int] = []
 

@@ -59,7 +59,7 @@ class Check:
     where: str = ""
 
     def text(self, *, alarm: bool) -> str:
-        """In one line."""
+        """The check as one line of text."""
         place = f" ({self.where})" if self.where else ""
         said = f"{self.of}{place}: honest reports give this with probability {self.probability:.1g} or less"
         return f"ALARM: {said}" if alarm else said
@@ -96,15 +96,18 @@ def alarms(
 
     `first_bytes` counts the ids of all reports by their first byte, 256 numbers, where the collector counts them.
     """
-    found = [check for tally in tallies if tally.n for check in of_tally(tally)]
+    checks = [check for tally in tallies if tally.n for check in of_tally(tally)]
     if arms is not None and len(arms.arms) > 1 and not arms.chosen:
         if len(arms.arms) != len(tallies):
             raise ParameterError("The checks of a round need one tally for each of its arms.")
         weights = np.array([arm.weight for arm in arms.arms], float) / arms.weight
-        found += uniform("arms of a round", [tally.n for tally in tallies], weights)
+        checks += uniform("arms of a round", [tally.n for tally in tallies], weights)
     if len(first_bytes):
-        found += [*uniform("first bytes of ids", first_bytes), *spread("first bytes of ids, all together", first_bytes)]
-    return Checks(tuple(found), alpha)
+        checks += [
+            *uniform("first bytes of ids", first_bytes),
+            *spread("first bytes of ids, all together", first_bytes),
+        ]
+    return Checks(tuple(checks), alpha)
 
 
 def of_tally(tally: Tally) -> Iterator[Check]:
@@ -204,14 +207,14 @@ def spread(of: str, counts: Sequence[int] | NDArray[np.int64]) -> Iterator[Check
     if not n:
         return
     mean = n / k
-    found = float(xlogy(seen, seen / mean).sum())
+    observed = float(xlogy(seen, seen / mean).sum())
     # Terms that are left out are far smaller than rounding.
     reach = FAR * math.sqrt(mean) + 200
     x = np.arange(max(0.0, math.floor(mean - reach)), min(n, math.ceil(mean + reach)) + 1)
     log_poisson = xlogy(x, mean) - mean - gammaln(x + 1)
     tilted = logsumexp(log_poisson + TILTS[:, None] * (xlogy(x, x / mean) - x + mean), axis=1)
-    given = gammaln(n + 1) + n - n * math.log(n)
-    exponent = float((given + k * tilted - TILTS * found).min())
+    log_factor = gammaln(n + 1) + n - n * math.log(n)
+    exponent = float((log_factor + k * tilted - TILTS * observed).min())
     yield Check(of, min(1.0, math.exp(min(0.0, exponent))))
 
 
@@ -224,9 +227,9 @@ def _within(of: str, counts: NDArray[np.int64], n: int, least: Floats, most: Flo
     least, most = np.broadcast_to(least, counts.shape), np.broadcast_to(most, counts.shape)
     high = np.where(counts > 0, bdtrc(counts - 1.0, n, np.clip(most, 0, 1)), 1.0)
     low = np.where(counts < n, bdtr(counts.astype(float), n, np.clip(least, 0, 1)), 1.0)
-    each = np.minimum(high, low)
-    worst = int(each.argmin())
-    return Check(of, float(min(1.0, 2 * len(counts) * each[worst])), f"place {worst}")
+    tails = np.minimum(high, low)
+    worst = int(tails.argmin())
+    return Check(of, float(min(1.0, 2 * len(counts) * tails[worst])), f"place {worst}")
 
 
 def _weight(total: int, n: int, channel: Bits) -> float:
@@ -248,6 +251,6 @@ def _weight(total: int, n: int, channel: Bits) -> float:
 def _rates(channel: Channel, rates: Rates) -> tuple[Floats, Floats]:
     if not need(channel, Supporting).rates_vary:
         return np.array(float(rates.own)), np.array(float(rates.other))
-    each = [rates_of(channel, code) for code in channel.codes()]
-    own, other = zip(*[(float(one[0]), float(one[1])) for one in each if one is not None], strict=True)
+    pairs = [rates_of(channel, code) for code in channel.codes()]
+    own, other = zip(*[(float(one[0]), float(one[1])) for one in pairs if one is not None], strict=True)
     return np.array(own), np.array(other)

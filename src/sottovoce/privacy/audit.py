@@ -141,8 +141,8 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
     if not DEPENDENT.isdisjoint(problems):
         ratio, delta, how, forever, worst = None, None, UNFOLLOWED, None, None
     if ratio is not None and not within(ratio, claimed):
-        found = EXCESS if channel.exact else IDEAL_EXCESS
-        problems.append(f"{found} {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
+        excess = EXCESS if channel.exact else IDEAL_EXCESS
+        problems.append(f"{excess} {float_up(loss(ratio)):.9g}, more than the {claimed} claimed.")
     if delta is not None and promised.delta is not None and not delta <= Fraction(promised.delta):
         problems.append(f"{EXCESS_DELTA} {float(delta):.9g}, more than the {promised.delta} claimed.")
     problems += forever_problems(forever, promised_forever)
@@ -161,7 +161,8 @@ def _not_enumerable(subject: object) -> str:
         return f"An audit needs a mechanism or a channel. Got {type(subject).__name__}."
     return (
         "An audit enumerates the coins of a mechanism or a channel, and those of a function cannot be seen: ask it for"
-        " reports instead, with sv.audit_black_box(function, [value, other_value], claimed=epsilon)."
+        " reports instead, with audit_black_box(function, [value, other_value], claimed=epsilon) of"
+        " sottovoce.privacy.blackbox."
     )
 
 
@@ -216,13 +217,15 @@ def _examined(
         worst = _compared(device, WHOLE_RUNS, problems)
         return worst.ratio, "enumerated", worst
     except TooLargeError:
-        spots, found = _spots(device, codes, problems)
+        spots, worst_cases = _spots(device, codes, problems)
     instances = 0
     for instance in channel.miniatures():
         problems += instance_problems(channel, instance)
         try:
             limit = PROOF_RUNS << (2 if instance.publics else 0)
-            found.append(_compared(_device(device, instance, device.claimed), limit, problems, small=instance.inputs))
+            worst_cases.append(
+                _compared(_device(device, instance, device.claimed), limit, problems, small=instance.inputs)
+            )
         except TooLargeError:
             continue
         instances += 1
@@ -237,7 +240,7 @@ def _examined(
         problems.append(INFINITE)
     proof = f"{instances} enumerated instances" if instances else f"{spots} enumerated codes"
     how = f"closed form, proven on {proof}" if instances or spots else "closed form, not proven"
-    return ratio, how, max(found, key=WorstCase.rank, default=None)
+    return ratio, how, max(worst_cases, key=WorstCase.rank, default=None)
 
 
 def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
@@ -245,17 +248,17 @@ def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
     allowed = odds(device.claimed)
     columns = _columns(device, problems)
     rows = list(zip(*columns, strict=True))
-    found = max(closed_forms.excess(one, other, allowed) for one in rows for other in rows)
-    if closed_forms.delta(device.channel, allowed) != found:
+    enumerated = max(closed_forms.excess(one, other, allowed) for one in rows for other in rows)
+    if closed_forms.delta(device.channel, allowed) != enumerated:
         problems.append(WRONG_DELTA)
-    return found, "delta enumerated"
+    return enumerated, "delta enumerated"
 
 
 def _protected(device: Mechanism, promised: Guarantee, problems: list[str]) -> tuple[Fraction | None, str]:
     """The ratio of the messages that a utility-optimised guarantee protects."""
     channel = device.channel
     if facet(channel, Guarded) is None or channel.inputs << min(channel.payload_bits, 64) <= DELTA_RUNS:
-        found, how = _enumerated_guard(device, promised, problems), "protected messages enumerated"
+        ratio, how = _enumerated_guard(device, promised, problems), "protected messages enumerated"
     else:
         small = [one for one in channel.miniatures() if facet(one, Guarded) is not None]
         for instance in small:
@@ -264,23 +267,23 @@ def _protected(device: Mechanism, promised: Guarantee, problems: list[str]) -> t
             _enumerated_guard(_device(device, instance, device.claimed), protected, problems)
         if not small:
             problems.append(UNPROVEN)
-        found = closed_ratio(channel, promised)
+        ratio = closed_ratio(channel, promised)
         how = f"closed form of protected messages, proven on {len(small)} enumerated instances"
-    if found is None:
+    if ratio is None:
         problems.append(INFINITE)
-    return found, how
+    return ratio, how
 
 
 def _enumerated_guard(device: Mechanism, promised: Guarantee, problems: list[str]) -> Fraction | None:
     """The ratio of enumerated messages; a closed form that differs from it is a problem."""
-    found = promised.worst_ratio(_columns(device, problems))
-    if found is not None and promised.ratio(device.channel) != found:
+    enumerated = promised.worst_ratio(_columns(device, problems))
+    if enumerated is not None and promised.ratio(device.channel) != enumerated:
         problems.append(WRONG_RATIO)
-    return found
+    return enumerated
 
 
 def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
-    """For every message its probabilities, code by code."""
+    """The probabilities of every message, code by code."""
     channel = device.channel
     ids, laws = [SOME_ID], []
     if channel.publics or stages_of(channel):
@@ -296,7 +299,7 @@ def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
 
 
 def _compared(device: Mechanism, limit: int, problems: list[str], *, small: int | None = None) -> WorstCase:
-    """Where the enumerated messages differ most; a closed form that differs from them is a problem."""
+    """The worst case of the enumerated messages; a closed form that differs from them is a problem."""
     channel = device.channel
     ids = list(islice(public_words(channel), MAX_IDS + 1)) if channel.publics else [SOME_ID]
     if len(ids) * channel.inputs > limit:

@@ -43,10 +43,10 @@ Views = Mapping[str, Callable[[bytes], Hashable]]
 
 @runtime_checkable
 class ReportSource(Protocol):
-    """Where reports come from."""
+    """A source of reports."""
 
     def many(self, value: Any, count: int) -> list[bytes]:
-        """This many independent reports of one value."""
+        """Draw `count` independent reports of one value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +140,20 @@ class CommandSource:
 
     def _run(self, value: Any, count: int) -> list[bytes]:
         parts = [part.replace("{count}", str(count)) for part in self.command]
-        given = None if any("{value}" in part for part in parts) else f"{value}\n".encode()
+        typed = None if any("{value}" in part for part in parts) else f"{value}\n".encode()
         parts = [part.replace("{value}", str(value)) for part in parts]
         try:
-            done = subprocess.run(parts, input=given or b"", capture_output=True, timeout=self.timeout)
+            done = subprocess.run(parts, input=typed or b"", capture_output=True, timeout=self.timeout)
         except (OSError, subprocess.TimeoutExpired) as problem:
             reason = "it takes too long" if isinstance(problem, subprocess.TimeoutExpired) else problem.strerror
             raise ProgramError(f"The program cannot be run: {reason}.") from None
         if done.returncode:
             said = done.stderr.decode(errors="replace").strip().splitlines()
             raise ProgramError(f"The program ended with code {done.returncode}.", said[-1] if said else None)
-        found = done.stdout.splitlines()
-        if len(found) != count:
-            raise ProgramError(f"The program was asked for {count} reports and printed {len(found)} lines.")
-        return [self._read(line) for line in found]
+        lines = done.stdout.splitlines()
+        if len(lines) != count:
+            raise ProgramError(f"The program was asked for {count} reports and printed {len(lines)} lines.")
+        return [self._read(line) for line in lines]
 
     def _read(self, line: bytes) -> bytes:
         try:

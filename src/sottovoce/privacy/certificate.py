@@ -69,21 +69,19 @@ class Certificate:
 
     def __str__(self) -> str:
         verdict = "holds" if self.ok else "FAILS: " + " ".join([*self.problems, *self._worst_case()])
-        return f"{self.name}: {self._found()}, {self.how}; {verdict}"
+        return f"{self.name}: {self._loss_text()}, {self.how}; {verdict}"
 
-    def _found(self) -> str:
+    def _loss_text(self) -> str:
         """The loss beside what is claimed."""
-        found = self.guarantee.loss_text(self.epsilon, self.claimed, self.delta)
+        text = self.guarantee.loss_text(self.epsilon, self.claimed, self.delta)
         if self.claimed_forever is not None:
-            found += (
-                f", all reports of an unchanged answer {self.epsilon_forever:.9g} of {self.claimed_forever} claimed"
-            )
-        return found
+            text += f", all reports of an unchanged answer {self.epsilon_forever:.9g} of {self.claimed_forever} claimed"
+        return text
 
     def explain(self) -> str:
         """The verdict, each problem with what repairs it, the worst message, and unused budget; one line each."""
         verdict = "holds" if self.ok else "FAILS"
-        lines = [f"{self.name}: {self._found()}, {self.how}; {verdict}."]
+        lines = [f"{self.name}: {self._loss_text()}, {self.how}; {verdict}."]
         lines += [" ".join(filter(None, (problem, remedy(problem)))) for problem in self.problems]
         lines += [str(self.worst)] if self.worst is not None else []
         lines += [CHANGES] if self.claimed_forever is not None else []
@@ -97,10 +95,10 @@ class Certificate:
 
     def __repr__(self) -> str:
         verdict = "holds" if self.ok else f"FAILS with {plural(len(self.problems), 'problem')}"
-        found = f"epsilon={self.epsilon:.9g}, claimed={self.claimed}"
+        losses = f"epsilon={self.epsilon:.9g}, claimed={self.claimed}"
         if self.delta is not None:
-            found = f"epsilon={self.claimed}, delta={float(self.delta):.9g}"
-        return f"Certificate({self.name} {self.fingerprint[:12]}, {found}, {verdict})"
+            losses = f"epsilon={self.claimed}, delta={float(self.delta):.9g}"
+        return f"Certificate({self.name} {self.fingerprint[:12]}, {losses}, {verdict})"
 
     def _repr_html_(self) -> str:
         facts = [

@@ -30,7 +30,7 @@ from sottovoce.core.exact import walk
 from sottovoce.core.exchange import codec
 from sottovoce.core.guarantee import PURE, Guarantee
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.work import effort, steps
+from sottovoce.core.spec_cost import effort, steps
 from sottovoce.privacy.follow import MessageCoins, WatchedCoins, message_spans
 
 DRAWS = 250  # seeded messages of one code
@@ -150,10 +150,10 @@ def watch_messages(device: Mechanism, codes: list[Any], others: list[Any], probl
     plan += [(others[number % len(others)], number) for number in range(draws) if others]
     drawn: list[Drawn] = []
     for code, number in plan:
-        found = _message(device, code, number, number < min(REPEATED, draws // 8), problems)
-        if found is None:
+        message = _message(device, code, number, number < min(REPEATED, draws // 8), problems)
+        if message is None:
             return drawn
-        drawn.append(found)
+        drawn.append(message)
     many, few = drawn[: draws * len(codes)], drawn[draws * len(codes) :]
     problems += _own_problems(channel, few)
     problems += _bit_problems(channel, many)
@@ -285,11 +285,14 @@ def ratio_problems(
     Of all drawn reports as many as can be computed quickly, among those that the guarantee protects.
     """
     known = effort(channel)
-    each = known.likelihood * steps(known.bits) * len(codes)
-    count = min(len(drawn), max(COMPARED_STEPS // each, min(FEW_COMPARED, MOST_COMPARED_STEPS // each)))
+    column_steps = known.likelihood * steps(known.bits) * len(codes)
+    count = min(len(drawn), max(COMPARED_STEPS // column_steps, min(FEW_COMPARED, MOST_COMPARED_STEPS // column_steps)))
     if not count:
         return
-    columns = ([channel.likelihood(r, code, p) for code in codes] for _, r, p in drawn[:: -(-len(drawn) // count)])
+    chosen = drawn[:: -(-len(drawn) // count)]
+    # Of one report once, where public words cannot change its likelihood.
+    different = {(report, channel.publics and public): (report, public) for _, report, public in chosen}.values()
+    columns = ([channel.likelihood(report, code, public) for code in codes] for report, public in different)
     worst = guarantee.among(codes).worst_ratio(columns)
     if worst is None or worst > ratio:
         yield LARGER_RATIO

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.client import Client, NoTick
+from sottovoce.client import Client, Untimed
 from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.channel import Subset
 from sottovoce.core.channel.base import NO_WORDS, Words
@@ -111,7 +111,7 @@ class DurationWindow:
 
 @dataclass(frozen=True, slots=True)
 class DurationRow:
-    """The result for one mechanism: bounds on epsilon of message and duration together, and of the message alone.
+    """The result for one mechanism: `loss` bounds epsilon of message and duration together, `message` alone.
 
     `microseconds` are the median durations of the two inputs, `load` is the load average of the machine.
     """
@@ -119,7 +119,7 @@ class DurationRow:
     name: str
     inputs: str
     claimed: float
-    found: float
+    loss: float
     message: float
     microseconds: tuple[float, float]
     reports: int
@@ -129,7 +129,7 @@ class DurationRow:
     @property
     def ok(self) -> bool:
         """Whether nothing beyond the claim was found."""
-        return self.found <= self.claimed + SLACK
+        return self.loss <= self.claimed + SLACK
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -172,12 +172,12 @@ def subject(name: str) -> tuple[Mechanism, tuple[Inputs, ...]]:
     question = next(question for question in CASES if name in names(question))
     for domain, inputs in CASES[question]:
         try:
-            found = mechanism(name, domain, epsilon=EPSILON)
+            candidate = mechanism(name, domain, epsilon=EPSILON)
         except ParameterError:
             continue  # it takes another domain
-        if found.claimed_forever is not None:
+        if candidate.claimed_forever is not None:
             raise ParameterError(f"{name} keeps a memo on disk: the duration of a report is that of its file.")
-        return found, inputs
+        return candidate, inputs
     raise ParameterError(f"Durations are measured for mechanisms with a pure guarantee; {name} has another one.")
 
 
@@ -196,7 +196,7 @@ def _is_measured(name: str) -> bool:
 
 
 def timed(
-    found: Mechanism,
+    measured: Mechanism,
     draw: Callable[[Any], bytes],
     values: tuple[Any, Any],
     *,
@@ -222,20 +222,20 @@ def timed(
     finally:
         if collecting:
             gc.enable()
-    ratios = _log_ratios(found, values)
+    ratios = _log_ratios(measured, values)
     first, second = (np.array([ratios(message) for message in one], np.float64) for one in messages)
     return Timed((first, second), (np.array(times[0], np.float64), np.array(times[1], np.float64)))
 
 
-def _log_ratios(found: Mechanism, values: tuple[Any, Any]) -> Callable[[bytes], float]:
+def _log_ratios(measured: Mechanism, values: tuple[Any, Any]) -> Callable[[bytes], float]:
     """The logarithm of the likelihood ratio of a message for the two inputs, in steps of a thousandth."""
-    codes = [found.domain.encode(value) for value in values]
-    reads_id = found.channel.publics > 0
+    codes = [measured.domain.encode(value) for value in values]
+    reads_id = measured.channel.publics > 0
 
     @cache
     def ratio(public: Words, payload: bytes) -> float:
         report = int.from_bytes(payload, "little")
-        first, second = (found.channel.likelihood(report, code, public) for code in codes)
+        first, second = (measured.channel.likelihood(report, code, public) for code in codes)
         return round(math.log(first / second), 3)
 
     def read(message: bytes) -> float:
@@ -259,7 +259,7 @@ def bound(runs: Timed, *, use_durations: bool = True) -> tuple[float, DurationWi
 
 def chosen(runs: Timed, *, use_durations: bool = True) -> DurationWindow | None:
     """The event with the largest cautious estimate of its ratio."""
-    best, found = 0.0, None
+    best, window = 0.0, None
     for first in (0, 1):
         favours = [ratios if first == 0 else -ratios for ratios in runs.ratios]
         for least in _thresholds(np.concatenate(favours)):
@@ -267,8 +267,8 @@ def chosen(runs: Timed, *, use_durations: bool = True) -> DurationWindow | None:
             edges = _edges(np.concatenate(kept)) if use_durations else np.array([-np.inf, np.inf])
             score, low, high = _best_window(kept[first], kept[1 - first], edges, len(favours[0]))
             if score > best:
-                best, found = score, DurationWindow(first, float(least), float(edges[low]), float(edges[high]))
-    return found
+                best, window = score, DurationWindow(first, float(least), float(edges[low]), float(edges[high]))
+    return window
 
 
 def _thresholds(favours: Floats) -> Floats:
@@ -298,16 +298,16 @@ def _best_window(own: Floats, other: Floats, edges: Floats, size: int) -> tuple[
 def measure(name: str, *, inputs: int = 0, reports: int = REPORTS, tick: bool = True, seed: int = 0) -> DurationRow:
     """The row of a mechanism and a pair of inputs, through `Client.report`."""
     check_integer("reports", "a measurement of durations", reports, 100, 10**7)
-    found, pairs = subject(name)
+    measured, pairs = subject(name)
     label, *values = pairs[inputs]
-    client = Client(found) if tick else Client(found, tick=NoTick())
-    runs = timed(found, client.report, (values[0], values[1]), reports=reports, seed=seed)
+    client = Client(measured) if tick else Client(measured, tick=Untimed())
+    runs = timed(measured, client.report, (values[0], values[1]), reports=reports, seed=seed)
     first, second = (float(np.median(durations)) / 1000 for durations in runs.durations)
     return DurationRow(
         name=name,
         inputs=label,
-        claimed=float(found.claimed),
-        found=bound(runs)[0],
+        claimed=float(measured.claimed),
+        loss=bound(runs)[0],
         message=bound(runs, use_durations=False)[0],
         microseconds=(first, second),
         reports=reports,

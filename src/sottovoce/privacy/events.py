@@ -124,21 +124,21 @@ def columns(
     views: Mapping[str, Callable[[bytes], Hashable]],
 ) -> list[Column]:
     """What is looked at: the report without its first `skip` bytes as a whole, and all of it byte by byte."""
-    found = [
+    parts = [
         Column("the report", lambda batch: [message[skip:] for message in batch.messages]),
         Column("the length", lambda batch: [len(message) for message in batch.messages]),
     ]
     longest = max(len(message) for batch in samples for message in batch.messages)
-    found += [_prefix(skip, size) for size in (2, 4, 8) if longest - skip > size]
+    parts += [_prefix(skip, size) for size in (2, 4, 8) if longest - skip > size]
     if all(_printable(message[skip:]) for batch in samples for message in batch.messages[:100]):
-        found += [_word(skip, "first", 0), _word(skip, "last", -1)]
+        parts += [_word(skip, "first", 0), _word(skip, "last", -1)]
     for value in values:
-        found += _own_text(skip, value)
-    found += [_view(words, view) for words, view in views.items()]
+        parts += _own_text(skip, value)
+    parts += [_view(words, view) for words, view in views.items()]
     for place in range(min(longest, MAX_BYTES)):
-        found.append(_byte(place, skip))
-        found += [_bit(place, bit, skip) for bit in range(8)]
-    return found
+        parts.append(_byte(place, skip))
+        parts += [_bit(place, bit, skip) for bit in range(8)]
+    return parts
 
 
 def _place(place: int, skip: int) -> str:
@@ -213,14 +213,14 @@ def find(
     lists: list[list[Found]] = [[] for _ in CAUTIONS]
     for i, j in sorted(pairs, key=lambda pair: -best[pair])[:PAIRS]:
         sets = [*_ratio_sets(proposing[i], proposing[j], looked_at), *_weighed(proposing[i], proposing[j])]
-        for found, caution in zip(lists, CAUTIONS, strict=True):
-            found += _refined(rows[i], rows[j], literals, sets, (i, j), caution)
+        for entries, caution in zip(lists, CAUTIONS, strict=True):
+            entries += _refined(rows[i], rows[j], literals, sets, (i, j), caution)
     chosen: dict[tuple[int, ...], Event] = {}
     share = max(1, limit // (len(CAUTIONS) * DEPTH))
-    for found, depth in product(
+    for entries, depth in product(
         lists, range(1, DEPTH + 1)
     ):  # long events are easily overrated: keep room for short ones
-        ranked = sorted((entry for entry in found if len(entry[2].literals) == depth), key=lambda entry: -entry[0])
+        ranked = sorted((entry for entry in entries if len(entry[2].literals) == depth), key=lambda entry: -entry[0])
         fresh = {counted: event for _, counted, event in reversed(ranked) if counted not in chosen}
         chosen |= dict(list(reversed(fresh.items()))[:share])  # events that hold equally often are one event
     return list(chosen.values())
@@ -355,11 +355,11 @@ def _extended(
     x, y = first.counts(x_mask), second.counts(y_mask)
     inside = scores(x, y, first.size, second.size, caution)
     outside = scores(x_mask.sum() - x, y_mask.sum() - y, first.size, second.size, caution)
-    both = np.concatenate([inside, outside]) - (COST if parts else 0) * len(parts)
+    gains = np.concatenate([inside, outside]) - (COST if parts else 0) * len(parts)
     result = []
-    for place in np.argsort(-both, kind="stable")[:BEAM]:
+    for place in np.argsort(-gains, kind="stable")[:BEAM]:
         index, inside_it = int(place % len(literals)), bool(place < len(literals))
         literal = Literal(literals[index].column, literals[index].members, inside_it)
         masks = (mask & (rows.mask(index) == inside_it) for mask, rows in ((x_mask, first), (y_mask, second)))
-        result.append((float(both[place]), (*parts, literal), *masks))
+        result.append((float(gains[place]), (*parts, literal), *masks))
     return result

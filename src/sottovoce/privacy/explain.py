@@ -73,7 +73,7 @@ class Explanation:
 
     @property
     def posterior_low(self) -> Fraction:
-        """The lowest."""
+        """The lowest probability to which a belief can fall."""
         prior = Fraction(self.prior)
         return prior / (prior + (1 - prior) * self.odds)
 
@@ -84,7 +84,7 @@ class Explanation:
 
     @property
     def guess_with_prior(self) -> Fraction:
-        """The same for a yes of probability `prior`: every report is a garbled randomized response."""
+        """How often the best guess of a yes of probability `prior` is right."""
         prior = Fraction(self.prior)
         return max(self.guess, prior, 1 - prior)
 
@@ -108,7 +108,7 @@ class Explanation:
         return next((words for limit, words in RANGES if self.total <= Decimal(limit)), WEAKEST)
 
     def over(self, answers: int) -> Explanation:
-        """The same for this many answers."""
+        """The explanation for this many answers."""
         return explain(self.epsilon, prior=self.prior, choices=self.choices, answers=answers)
 
     def coin(self) -> str:
@@ -139,12 +139,12 @@ class Explanation:
         }
 
     def text(self) -> str:
-        """The same in plain words; numbers are rounded against privacy."""
+        """The explanation in plain words; numbers are rounded against privacy."""
         what = "one answer changes" if self.answers == 1 else f"{self.answers} answers together change"
-        each = "" if self.answers == 1 else f" each, {decimal_text(self.total)} together"
+        per_answer = "" if self.answers == 1 else f" each, {decimal_text(self.total)} together"
         chosen = f"one of {self.choices} equally likely answers" if self.choices > 2 else "an even yes or no"
         lines = [
-            f"Epsilon {decimal_text(self.epsilon)}{each}. {self.words}",
+            f"Epsilon {decimal_text(self.epsilon)}{per_answer}. {self.words}",
             f"Odds: {what} the odds between two answers by at most a factor {_figures(self.odds)}.",
             f"Belief: a fact of probability {_share(self.prior)} can rise to at most"
             f" {_percent(self.posterior)} and fall to at least {_percent(self.posterior_low, up=False)}.",

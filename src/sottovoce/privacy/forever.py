@@ -56,9 +56,9 @@ def memo_problems(device: Mechanism, codes: list[Any], ids: Sequence[Words], pro
         yield WRONG_COHORT
     closed = closed_ratio(memoised.stages[0])
     cohorts = _some(range(device.cohorts), MAX_ENUMERATED)
-    found = _largest(_memo_ratio(device, codes, cohort) for cohort in cohorts)
-    whole = len(codes) == device.channel.inputs and len(cohorts) == device.cohorts
-    if found != closed and (whole or closed is None or found is None or found > closed):
+    enumerated = _largest(_memo_ratio(device, codes, cohort) for cohort in cohorts)
+    exhaustive = len(codes) == device.channel.inputs and len(cohorts) == device.cohorts
+    if enumerated != closed and (exhaustive or closed is None or enumerated is None or enumerated > closed):
         yield WRONG_MEMO
     with suppress(TooLargeError):  # the memo bounds them, and it has been checked
         together = _largest(_ratio_together(device, codes, pair, problems) for pair in _pairs(memoised, ids))
@@ -130,7 +130,7 @@ def _largest(ratios: Iterator[Fraction | None]) -> Fraction | None:
 
 
 def _some(numbers: range, most: int) -> list[int]:
-    """All of them, or some, evenly spaced."""
+    """At most `most` of the numbers, evenly spaced."""
     return (
         [*numbers]
         if len(numbers) <= most

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.shares.laws import output_law
+from sottovoce.estimate.frequency.laws import output_law
 
 Floats = NDArray[np.float64]
 MOST_CELLS = 1 << 22  # of a channel's law
@@ -43,7 +43,7 @@ class Leakage:
     bound: float
 
     def text(self) -> str:
-        """In words."""
+        """The leakage in plain sentences."""
         return (
             f"Without the report the best guess is right {100 * self.blind:.1f} % of the time, with it"
             f" {100 * self.guess:.1f} % (epsilon alone would allow {100 * self.bound:.1f} %). A report tells"
@@ -92,7 +92,7 @@ class Reidentification:
     epsilon: float  # of all reports of a person together
 
     def text(self) -> str:
-        """In words."""
+        """The result of the attack in one sentence."""
         return (
             f"Of {self.people:,} people who report {self.epsilon:.3g} of epsilon in total, an observer who knows all"
             f" true answers finds the right person {100 * self.right:.2f} % of the time; a blind guess"

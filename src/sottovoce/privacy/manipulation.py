@@ -68,15 +68,15 @@ class Manipulation:
         )
 
     def text(self) -> str:
-        """In one sentence."""
+        """The largest move as one sentence."""
         noun = self.estimate.evidence.noun
         every = "every" if len(self.low) > 1 else "the"
         known = self.moves[~np.isnan(self.moves)]  # a group that is not estimable has none
-        found = float(known.max()) if len(known) else math.inf
-        if math.isinf(found):
+        largest = float(known.max()) if len(known) else math.inf
+        if math.isinf(largest):
             return f"With {100 * self.share:g} % fake reports {every} {noun} can be anything."
         return (
-            f"With {100 * self.share:g} % fake reports {every} {noun} moves by at most {found:.3g}, for ids that"
+            f"With {100 * self.share:g} % fake reports {every} {noun} moves by at most {largest:.3g}, for ids that"
             f" {'the collector issues (on average)' if self.issued else 'devices draw, and fakers choose'}."
         )
 
@@ -93,14 +93,14 @@ def what_if(
     """
     total = check_integer("of", OWNER, of or estimate.n, estimate.n, 1 << 53)
     part = _share(share, fakes, total)
-    added, found = FakeReports(part * total, part, issued), estimate.evidence
-    bounds = found.without_fakes(added)
+    added, evidence = FakeReports(part * total, part, issued), estimate.evidence
+    bounds = evidence.without_fakes(added)
     if bounds is None:
         raise ParameterError(
-            f"This {found.noun} is not made of means of one number from each report, so how far fake reports move it is"
-            " not known; ask for the shares or means behind it."
+            f"This {evidence.noun} is not made of means of one number from each report, so how far fake reports move it"
+            " is not known; ask for the shares or means behind it."
         )
-    means = found.contributions()
+    means = evidence.contributions()
     shares = added.among(np.full(len(bounds.low), float(estimate.n)) if means is None else means.reports)
     return Manipulation(estimate, part, issued, shares, *bounds)
 

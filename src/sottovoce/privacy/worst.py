@@ -35,9 +35,14 @@ class WorstCase:
     small: int | None = None
 
     @classmethod
-    def of(cls, found: Distinction, codes: Sequence[Any], small: int | None) -> WorstCase:
+    def of(cls, distinction: Distinction, codes: Sequence[Any], small: int | None) -> WorstCase:
         """The worst of some enumerated laws, one for each code."""
-        return cls(found.outcome, (codes[found.likelier], codes[found.rarer]), found.probabilities, small)
+        return cls(
+            distinction.outcome,
+            (codes[distinction.likelier], codes[distinction.rarer]),
+            distinction.probabilities,
+            small,
+        )
 
     @property
     def ratio(self) -> Fraction | None:

@@ -8,8 +8,8 @@ from decimal import Decimal
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
-from sottovoce.core.work import ARM_EFFORT
-from sottovoce.protocols.nested.side_by_side import Branch, SideBySide
+from sottovoce.core.spec_cost import ARM_EFFORT
+from sottovoce.protocols.nested.parallel import Branch, Parallel
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +36,14 @@ class AskEveryone(Protocol):
 
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         ((tally,),) = history
-        found = {self.name: self.mechanism.estimate(tally)}
+        estimates = {self.name: self.mechanism.estimate(tally)}
         if self.quota is None or tally.n >= self.quota:
-            return found
-        return partial(found, f"Closed early: {tally.n} of {self.quota} reports were counted.")
+            return estimates
+        return partial(estimates, f"Closed early: {tally.n} of {self.quota} reports were counted.")
 
 
 @dataclass(frozen=True, slots=True)
-class AskOneOfSeveral(Protocol):
+class AskOneOf(Protocol):
     """Several questions in one round; each participant answers one of them, with the whole budget.
 
     A question without participants has no estimate.
@@ -55,10 +55,8 @@ class AskOneOfSeveral(Protocol):
         object.__setattr__(self, "arms", Round(self.arms).arms)
 
     @property
-    def _inner(self) -> SideBySide:
-        return SideBySide(
-            tuple(Branch(arm.name, AskEveryone(arm.mechanism, arm.name), arm.weight) for arm in self.arms)
-        )
+    def _inner(self) -> Parallel:
+        return Parallel(tuple(Branch(arm.name, AskEveryone(arm.mechanism, arm.name), arm.weight) for arm in self.arms))
 
     @property
     def question(self) -> Question:

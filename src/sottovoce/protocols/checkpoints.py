@@ -6,8 +6,8 @@ import hashlib
 
 from sottovoce.core.errors import ReportError
 from sottovoce.core.round import Round
+from sottovoce.core.spec_cost import Budget
 from sottovoce.core.specs import Spec, canonical
-from sottovoce.core.work import Budget
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
 from sottovoce.tally.tally import Tally

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from sottovoce.core.work import ARM_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.design.designed import INPUTS, MORE_INPUTS
 
 _ROW, _PAIR = 800, 10  # steps for each input of a designed table, and for each pair of them; measured

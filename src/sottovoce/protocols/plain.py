@@ -14,17 +14,17 @@ from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, decimal_text
 from sottovoce.core.round import Arm, Protocol
+from sottovoce.core.spec_cost import Budget
 from sottovoce.core.specs import Spec, canonical, integer, parse, take, text
-from sottovoce.core.work import Budget
 from sottovoce.estimate.prior import Prior
-from sottovoce.protocols.nested.side_by_side import Branch
+from sottovoce.protocols.nested.parallel import Branch
 
 PROTOCOLS = {
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "AskEveryone": "protocols.ask:AskEveryone",
-    "AskOneOfSeveral": "protocols.ask:AskOneOfSeveral",
+    "AskOneOf": "protocols.ask:AskOneOf",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
-    "FullestStretch": "protocols.ranges.stretch:FullestStretch",
+    "DensestInterval": "protocols.ranges.densest:DensestInterval",
     "GaussianMeanKnownSigma": "protocols.gaussian.known:GaussianMeanKnownSigma",
     "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
@@ -32,7 +32,7 @@ PROTOCOLS = {
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
     "RangeSearchRounds": "protocols.ranges.search:RangeSearchRounds",
     "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
-    "SideBySide": "protocols.nested.side_by_side:SideBySide",
+    "Parallel": "protocols.nested.parallel:Parallel",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 
@@ -42,8 +42,8 @@ def protocol_spec(protocol: Protocol) -> Spec:
     name = type(protocol).__name__
     if name not in PROTOCOLS or load(PROTOCOLS[name]) is not type(protocol):
         raise SpecError(f"{name} cannot be stored as plain data. Protocols that can: {', '.join(PROTOCOLS)}.")
-    given = [field.name for field in fields(protocol) if field.init]  # type: ignore[arg-type]
-    return {"protocol": name, "parameters": {name: _plain(getattr(protocol, name)) for name in given}}
+    parameters = [field.name for field in fields(protocol) if field.init]  # type: ignore[arg-type]
+    return {"protocol": name, "parameters": {name: _plain(getattr(protocol, name)) for name in parameters}}
 
 
 def protocol_from_spec(spec: object, *, budget: Budget | None = None) -> Protocol:
@@ -103,8 +103,8 @@ def _value(plain: Any, budget: Budget) -> Any:
 
 def _arm(plain: Any, budget: Budget) -> Arm:
     name, mechanism, weight = take(plain, "an arm", ("name", "mechanism", "weight"))
-    found = Mechanism.from_spec(mechanism, budget=budget)
-    return Arm(text(name, "an arm", "name"), found, integer(weight, "an arm", "weight"))
+    built = Mechanism.from_spec(mechanism, budget=budget)
+    return Arm(text(name, "an arm", "name"), built, integer(weight, "an arm", "weight"))
 
 
 def _branch(plain: Any, budget: Budget) -> Branch:

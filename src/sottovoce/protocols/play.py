@@ -60,7 +60,7 @@ class State:
         return self.stage
 
     def counted(self, tallies: Tallies) -> State:
-        """The same state with the tallies of the current round so far."""
+        """The state with the tallies of the current round so far."""
         return State(self.protocol, self.history, self.stage, check_tallies(self.round, tallies, closing=True))
 
     def after(self, tallies: Tallies) -> State:

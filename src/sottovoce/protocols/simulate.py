@@ -58,7 +58,7 @@ class _Crowd:
         self.unfinished: tuple[Any, ...] = ()  # tallies of a round that did not get its quota
 
     def ask(self, state: State | None) -> Ask:
-        """Who is asked in each round after a state."""
+        """The participants who are asked in each round after a state."""
         done = () if state is None else state.history
         if done and self.seed is None:
             raise ParameterError(
@@ -114,7 +114,7 @@ def _ask(stage: Round, answers: Any, who: NDArray[np.int64], seed: int | None, c
     tallies = []
     for place, arm in enumerate(stage.arms):
         chosen = who[arms == place]
-        values = _take(answers, chosen, whole=isinstance(arm.mechanism.question, VectorMean))
+        values = _take(answers, chosen, as_table=isinstance(arm.mechanism.question, VectorMean))
         reports = arm.mechanism.privatize(values, seed=derived_seed(seed, f"arm {place}"))
         tallies.append(replace(arm.mechanism.tally(reports), simulated=True))  # with any source of noise
     return tuple(tallies)
@@ -146,11 +146,11 @@ def _assign(stage: Round, participants: int, seed: int | None) -> NDArray[np.int
     return arms
 
 
-def _take(answers: Any, chosen: NDArray[np.int64], *, whole: bool = False) -> Any:
+def _take(answers: Any, chosen: NDArray[np.int64], *, as_table: bool = False) -> Any:
     """The answers of the chosen participants; the rows of a table become records, unless vectors take it whole."""
     if hasattr(answers, "iloc"):
         part = answers.iloc[chosen]
-        if whole and part.ndim == 2:
+        if as_table and part.ndim == 2:
             return part
         return list(part.to_dict("records")) if part.ndim == 2 else part.to_numpy()
     if isinstance(answers, np.ndarray):

@@ -1,4 +1,4 @@
-"""The application: the busy route, then everything else, with the same headers and the same shape of problems."""
+"""The ASGI application: the busy reports route, then all other routes, with common headers and problem documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STATUS = {404: "not_found", 405: "method_not_allowed"}
 
 
 class Application:
-    """An ASGI application over a collector, which it does not start or stop; `sealed` is the route of its key."""
+    """An ASGI application over a running collector. `sealed` holds the route for sealed reports, if there is one."""
 
     def __init__(
         self, collector: Collector, sealed: Sequence[BaseRoute] = (), addresses: Addresses | None = None
@@ -64,15 +64,15 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     await run_in_threadpool(warm_up.stop)
 
 
-async def _http_problem(request: Request, found: Exception) -> Response:
-    status = found.status_code if isinstance(found, HTTPException) else 400
-    headers = dict(found.headers or {}) if isinstance(found, HTTPException) else {}
+async def _http_problem(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 400
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     return problem(_STATUS.get(status, "invalid_request"), headers=headers)
 
 
-async def _bug(request: Request, found: Exception) -> Response:
-    """Only the kind is logged: a message of another library may hold what was sent."""
-    request.app.state.collector.log.error("bug", kind=type(found).__name__)
+async def _bug(request: Request, error: Exception) -> Response:
+    """Log the kind of an unexpected error. Its message may contain what was sent, so it is not logged."""
+    request.app.state.collector.log.error("bug", kind=type(error).__name__)
     return problem("unavailable")
 
 
@@ -86,14 +86,14 @@ def _handlers() -> dict[type[Exception], Any]:
     }
 
     def handler(code: str) -> Any:
-        async def handle(request: Request, found: Exception) -> Response:
+        async def handle(request: Request, error: Exception) -> Response:
             request.app.state.collector.metrics.problem(code)
             return problem(code)
 
         return handle
 
-    async def refused(request: Request, found: Exception) -> Response:
-        code = found.code if isinstance(found, Refused) else "invalid_request"
+    async def refused(request: Request, error: Exception) -> Response:
+        code = error.code if isinstance(error, Refused) else "invalid_request"
         request.app.state.collector.metrics.problem(code)
         headers = {"www-authenticate": "Bearer"} if code == "unauthorized" else None
         return problem(code, headers=headers)

@@ -1,4 +1,4 @@
-"""Certificates: the exact worst-case loss of every arm of a round, by the audit, and what a shuffler adds to it."""
+"""Certificates: the exact worst-case privacy loss of every arm of a round, and its amplification by a shuffler."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sottovoce.privacy.audit import audit
 
 @dataclass(frozen=True, slots=True)
 class ArmFacts:
-    """What an arm loses and sends."""
+    """The privacy loss and the report size of an arm."""
 
     name: str
     method: str
@@ -26,25 +26,25 @@ class ArmFacts:
 
 
 def arms(manifest: Manifest) -> list[ArmFacts]:
-    """The certificate of every arm. Arms with the same mechanism share one, since an audit may take seconds."""
+    """The certificate of every arm. Equal mechanisms share one, since an audit may take seconds."""
     return [ArmFacts(arm.name, *_audited(arm.mechanism)) for arm in manifest.stage.arms]
 
 
 def behind_shuffler(manifest: Manifest) -> str | None:
-    """What a report loses in the smallest batch of the shuffler; None without one, where nothing is claimed."""
+    """The privacy loss of a report in the smallest batch of the shuffler, or None without a shuffler."""
     batch = manifest.facts.collection.batch
     return None if batch is None else _shuffled(manifest, batch)
 
 
 @lru_cache(maxsize=256)
 def _shuffled(manifest: Manifest, batch: int) -> str:
-    found = StudyAccount.of(manifest, participants=batch).amplified
-    assert found is not None
-    return found.text()
+    amplified = StudyAccount.of(manifest, participants=batch).amplified
+    assert amplified is not None
+    return amplified.text()
 
 
 def are_made(manifest: Manifest) -> bool:
-    """Whether the audits were made before, so that `arms` is quick."""
+    """True if all audits of a manifest are cached, so that `arms` returns at once."""
     return all(arm.mechanism.fingerprint in _MADE for arm in manifest.stage.arms)
 
 
@@ -53,7 +53,7 @@ _MADE: set[str] = set()
 
 @lru_cache(maxsize=4096)
 def _audited(mechanism: Mechanism) -> tuple[str, str, str, bool, int, str]:
-    found = audit(mechanism)
+    certificate = audit(mechanism)
     size = codec.payload_bytes(mechanism.channel)
     _MADE.add(mechanism.fingerprint)
-    return mechanism.name, f"{found.epsilon:.6g}", found.how, found.ok, size, mechanism.fingerprint
+    return mechanism.name, f"{certificate.epsilon:.6g}", certificate.how, certificate.ok, size, mechanism.fingerprint

@@ -12,11 +12,11 @@ from typing import Any
 from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
-from sottovoce.service import acts, certificates, results
-from sottovoce.service.course import Course, name_of, written_protocol
+from sottovoce.service import audit_log, certificates, results
 from sottovoce.service.intake import CONFLICT, Submission
 from sottovoce.service.logs import Log, make_log
 from sottovoce.service.metrics import Metrics
+from sottovoce.service.running_study import RunningStudy, name_of, written_protocol
 from sottovoce.service.stores.base import CLOSED, DONE, DRAFT, OPEN, Store, StudyRow, Transaction
 from sottovoce.service.writer import QUEUE_FULL, CommitWriter, utc_today
 from sottovoce.study.reading import check_study
@@ -27,15 +27,15 @@ PARTICIPANTS = 10_000  # of a plan, where nobody says how many are expected
 
 
 class UnknownStudyError(SottovoceError):
-    """No study of this name is collected here."""
+    """No study with this name is collected here."""
 
 
 class StudyStateError(SottovoceError):
-    """An act that does not fit the state of the study."""
+    """The action does not fit the state of the study."""
 
 
 class Collector:
-    """Studies of one store. Begin with `start`, end with `stop`."""
+    """A collector over one store. Call `start` before use and `stop` at the end."""
 
     def __init__(
         self, store: Store, *, log: Log | None = None, today: Callable[[], date] = utc_today, **limits: int
@@ -49,36 +49,36 @@ class Collector:
         self._computing: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def start(self) -> None:
-        """Become the one collector of the store, and go on with all its studies."""
+        """Lock the store and load all its studies."""
         self.store.lock()
         with self.store.read() as work:
             for row in work.studies():
-                self.writer.courses[row.name] = Course.load(work, row)
+                self.writer.studies[row.name] = RunningStudy.load(work, row)
         self.writer.start()
 
     def stop(self) -> None:
-        """Commit what waits and let go of the store."""
+        """Commit waiting reports and release the store."""
         self.writer.stop()
         self.store.close()
 
     # --- studies ---------------------------------------------------------------------------------
     @property
-    def courses(self) -> dict[str, Course]:
-        """The studies by their names."""
-        return self.writer.courses
+    def studies(self) -> dict[str, RunningStudy]:
+        """The running studies by name."""
+        return self.writer.studies
 
-    def course(self, name: str) -> Course:
-        """One of them."""
+    def study(self, name: str) -> RunningStudy:
+        """The running study of this name. Raises `UnknownStudyError` if there is none."""
         try:
-            return self.writer.courses[name]
+            return self.writer.studies[name]
         except KeyError:
-            raise UnknownStudyError("No study of this name is collected here.") from None
+            raise UnknownStudyError("No study with this name is collected here.") from None
 
-    def open_namesakes(self, name: str) -> list[Course]:
-        """Other open studies with the same name in their files: an edited study file is another study."""
-        title = self.course(name).manifest.facts.name
-        others = (course for course in self.courses.values() if course.name != name and course.row.state == OPEN)
-        return [course for course in others if course.manifest.facts.name == title]
+    def open_namesakes(self, name: str) -> list[RunningStudy]:
+        """Other open studies whose files have the same name. An edited study file is a new study."""
+        title = self.study(name).manifest.facts.name
+        others = (running for running in self.studies.values() if running.name != name and running.row.state == OPEN)
+        return [running for running in others if running.manifest.facts.name == title]
 
     def create(
         self,
@@ -89,7 +89,7 @@ class Collector:
         draft: bool = False,
         tell: Callable[[str], None] = silent,
     ) -> str:
-        """Plan and add the study of a file; the same file again is the same study. Returns its name."""
+        """Plan a study file and add the study; returns its name. Adding the same file again has no effect."""
         with self.store.read() as work:
             same = find_source(work, source)
         if same is not None:
@@ -106,27 +106,27 @@ class Collector:
                     work, source, protocol, manifest, by=by, state=state, participants=people, errors=errors
                 )
             with self.store.read() as work:
-                self.writer.courses[row.name] = Course.load(work, row)
+                self.writer.studies[row.name] = RunningStudy.load(work, row)
             return row.name
 
         return str(self.writer.call(add))
 
     def set_state(self, name: str, state: str, *, by: str) -> None:
         """Open or close a study."""
-        course = self.course(name)
+        running = self.study(name)
 
         def change() -> None:
             with self.store.transaction() as work:
-                change_state(work, work.study(course.number), state, by=by)
-                row = work.study(course.number)
-            self.course(name).noted(row)
+                change_state(work, work.study(running.number), state, by=by)
+                row = work.study(running.number)
+            self.study(name).noted(row)
 
         self.writer.call(change)
 
     # --- reports ---------------------------------------------------------------------------------
     def submit(self, name: str, batch: Batch, future: Any) -> Submission:
-        """Put a batch into the queue. Its future is resolved when the commit is durable, or at once if it is full."""
-        one = Submission(self.course(name), batch, future)
+        """Queue a batch. Its future resolves when the commit is durable, or at once if the queue is full."""
+        one = Submission(self.study(name), batch, future)
         if not self.writer.submit(one):
             one.problem = QUEUE_FULL
             self.metrics.problem(QUEUE_FULL)
@@ -135,8 +135,8 @@ class Collector:
 
     # --- results ---------------------------------------------------------------------------------
     def outcome(self, name: str, level: float = 0.95) -> results.StudyOutcome:
-        """Estimates from what is counted now; the same counts are not computed twice."""
-        number = self.course(name).number
+        """Estimates from the current counts, cached until the counts change."""
+        number = self.study(name).number
         with self._computing[name], self.store.read() as work:
             row = work.study(number)
             refused = work.outcomes(number).get(CONFLICT, 0)  # an alarm, also where nothing new was counted
@@ -151,23 +151,23 @@ class Collector:
             return held[*counted, level]
 
     def metrics_text(self) -> bytes:
-        """For Prometheus."""
-        for course in self.courses.values():
-            self.metrics.study(course.name, course.manifest.number, course.reports)
+        """All metrics in the text format of Prometheus."""
+        for running in self.studies.values():
+            self.metrics.study(running.name, running.manifest.number, running.reports)
         return self.metrics.text()
 
 
 def planned(
     source: bytes, participants: int, tell: Callable[[str], None] = silent
 ) -> tuple[Manifest, bytes, dict[str, str]]:
-    """The first manifest of a study file, its protocol in plain data, and the +- of each question at the end."""
-    made = plan_study(check_study(source), participants, tell=tell)
-    protocol = written_protocol(made.protocol, {one.asked.name: one.report for one in made.questions})
-    return made.manifest(), protocol, {one.asked.name: f"{one.half_width:.6g}" for one in made.questions}
+    """The first manifest of a study file, its protocol as plain data, and the planned +- of each question."""
+    plan = plan_study(check_study(source), participants, tell=tell)
+    protocol = written_protocol(plan.protocol, {one.asked.name: one.report for one in plan.questions})
+    return plan.manifest(), protocol, {one.asked.name: f"{one.half_width:.6g}" for one in plan.questions}
 
 
 def find_source(work: Transaction, source: bytes) -> StudyRow | None:
-    """The study of exactly this file."""
+    """The stored study with exactly this file, or None."""
     return next((row for row in work.studies() if row.source == source), None)
 
 
@@ -182,26 +182,26 @@ def add_study(
     participants: int = 0,
     errors: Mapping[str, str] | None = None,
 ) -> StudyRow:
-    """Write a new study. What its plan promised is in the log, since planning again may take minutes."""
+    """Write a new study. The log records the planned errors, since planning again may take minutes."""
     name = name_of(manifest)
     if any(row.name == name for row in work.studies()):
-        raise ParameterError("This study is in the store already, from a file with other words in it.")
+        raise ParameterError("This study is already in the store, from a study file with other wording.")
     row = work.add_study(name, source, protocol, manifest.content, state)
     promised = {"planned": dict(errors)} if errors else {}
-    acts.record(work, "create", by=by, study=name, manifest=manifest.hash, participants=participants, **promised)
+    audit_log.record(work, "create", by=by, study=name, manifest=manifest.hash, participants=participants, **promised)
     return row
 
 
 def change_state(work: Transaction, row: StudyRow, state: str, *, by: str) -> None:
-    """Open a draft, or close an open study. A change that was made already is made once."""
+    """Open a draft, or close an open study. Repeating a change has no effect."""
     if row.state == state or (state == CLOSED and row.state == DONE):
         return
     if (row.state, state) not in ((DRAFT, OPEN), (OPEN, CLOSED), (DRAFT, CLOSED)):
-        raise StudyStateError("A study goes from draft to open to closed, and never back.")
+        raise StudyStateError("This change of state is not possible: a study goes from draft to open to closed.")
     work.set_state(row.number, state)
-    acts.record(work, {OPEN: "open", CLOSED: "close"}[state], by=by, study=row.name, reports=row.reports)
+    audit_log.record(work, {OPEN: "open", CLOSED: "close"}[state], by=by, study=row.name, reports=row.reports)
 
 
 def default_store(study: str | None) -> str:
-    """The file beside which nothing needs to be set up."""
+    """The SQLite file used when no store is named."""
     return f"{Path(study).stem}.sqlite" if study else "collector.sqlite"

@@ -1,4 +1,4 @@
-"""What becomes of each report of a group of batches, in one transaction: counted once, a duplicate, or refused.
+"""Settle each report of a group of batches in one transaction: counted once, a duplicate, or refused.
 
 An id that is stored already decides first. So a device that sends the same bytes again, because it got no answer,
 learns that its report was counted, also after its round, its epoch or the study has ended.
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from sottovoce.core.exchange.manifest import ID_BYTES
 from sottovoce.core.exchange.wire import TOKEN_BYTES, Batch
-from sottovoce.service.course import Course
+from sottovoce.service.arm_counts import ArmCounts, digests_of
 from sottovoce.service.invitations import token_hash
-from sottovoce.service.lanes import Lane, digests_of
+from sottovoce.service.running_study import RunningStudy
 from sottovoce.service.stores.base import OPEN, ArmKey, Known, Transaction, first_bytes_of
 
 # Codes of single reports
@@ -35,9 +35,9 @@ _LATE = {OUTDATED: ROUND_CLOSED, STUDY_CLOSED: ROUND_CLOSED, TOO_OLD: TOO_OLD, I
 
 @dataclass(slots=True, eq=False)
 class Submission:
-    """A batch on its way, and what became of it: counts and failures, or a problem of all of it."""
+    """A batch in the queue and its outcome: counts and failures, or a problem of the batch."""
 
-    course: Course
+    study: RunningStudy
     batch: Batch
     future: Any = None
     accepted: int = 0
@@ -46,16 +46,16 @@ class Submission:
     problem: str | None = None
 
     def reset(self) -> None:
-        """Before another attempt."""
+        """Clear the outcome before another attempt."""
         self.accepted = self.duplicates = 0
         self.failed, self.problem = [], None
 
 
 @dataclass(slots=True)
 class _Column:
-    """The reports of one lane, of all submissions of a group."""
+    """The reports of one arm, from all submissions of a group."""
 
-    lane: Lane
+    arm_counts: ArmCounts
     places: list[tuple[Submission, int]]
     ids: list[bytes]
     digests: list[int]
@@ -64,62 +64,62 @@ class _Column:
     assigned: NDArray[np.bool_]
 
 
-def epoch_problem(course: Course, epoch: int, today: date) -> str | None:
-    """Reports of this and the last epoch are taken, and clocks may be one epoch fast."""
-    now = course.manifest.facts.collection.epoch(today)
+def epoch_problem(running: RunningStudy, epoch: int, today: date) -> str | None:
+    """The problem of an epoch, or None. The current, last and next epoch are accepted; clocks may be fast."""
+    now = running.manifest.facts.collection.epoch(today)
     return TOO_OLD if epoch < now - 1 else IN_FUTURE if epoch > now + 1 else None
 
 
-def refusal(course: Course, batch: Batch, today: date) -> str | None:
-    """Why a batch is not counted, if so."""
-    facts, day = course.manifest.facts, today.isoformat()
-    if course.row.state not in (OPEN, "draft") or (facts.end is not None and day > facts.end):
+def refusal(running: RunningStudy, batch: Batch, today: date) -> str | None:
+    """The code of why a batch is refused, or None."""
+    facts, day = running.manifest.facts, today.isoformat()
+    if running.row.state not in (OPEN, "draft") or (facts.end is not None and day > facts.end):
         return STUDY_CLOSED
-    if course.row.state != OPEN or (facts.start is not None and day < facts.start):
+    if running.row.state != OPEN or (facts.start is not None and day < facts.start):
         return NOT_OPEN
-    if batch.manifest != course.manifest.prefix:
+    if batch.manifest != running.manifest.prefix:
         return OUTDATED
-    return _shape_problem(course, batch) or (FAILED if course.failed else epoch_problem(course, batch.epoch, today))
+    return _shape_problem(running, batch) or (FAILED if running.failed else epoch_problem(running, batch.epoch, today))
 
 
-def _shape_problem(course: Course, batch: Batch) -> str | None:
-    """What no device sends: another round than that of the manifest, an unknown arm, payloads of another width."""
-    if batch.round != course.manifest.number or batch.arm >= len(course.lanes):
+def _shape_problem(running: RunningStudy, batch: Batch) -> str | None:
+    """The code of a batch that no device sends: wrong round, unknown arm, wrong width, or missing tokens."""
+    if batch.round != running.manifest.number or batch.arm >= len(running.arm_counts):
         return SHAPE
-    if course.manifest.facts.collection.invitations and not batch.tokens:
+    if running.manifest.facts.collection.invitations and not batch.tokens:
         return TOKEN_MISSING
-    if batch.width != course.lanes[batch.arm].width or (
-        batch.tokens and not course.manifest.facts.collection.invitations
+    if batch.width != running.arm_counts[batch.arm].width or (
+        batch.tokens and not running.manifest.facts.collection.invitations
     ):
         return SHAPE
     return None
 
 
-def take(work: Transaction, course: Course, group: Sequence[Submission], today: date) -> Callable[[], None]:
-    """Settle every report of a study's batches. Returns what is to be done in memory once the commit is durable."""
-    course.noted(work.study(course.number))
+def take(work: Transaction, running: RunningStudy, group: Sequence[Submission], today: date) -> Callable[[], None]:
+    """Settle every report of a study's batches. Returns the update of memory, to be run after the commit."""
+    running.noted(work.study(running.number))
     columns: dict[int, list[Submission]] = {}
     for one in group:
         one.reset()
-        found = refusal(course, one.batch, today)
-        if found is None:
+        code = refusal(running, one.batch, today)
+        if code is None:
             columns.setdefault(one.batch.arm, []).append(one)
         else:
-            _late(work, course, one, found)
+            _late(work, running, one, code)
     if not columns:
-        _note_failures(work, course, group)
+        _note_failures(work, running, group)
         return lambda: None
-    read = [_read(course.lanes[arm], own) for arm, own in columns.items()]
-    known, refused = _stored(work, course, read, today)
-    return _counted(work, course, group, [(column, _settle(column, known, refused)) for column in read])
+    read = [_read(running.arm_counts[arm], own) for arm, own in columns.items()]
+    known, refused = _stored(work, running, read, today)
+    return _counted(work, running, group, [(column, _settle(column, known, refused)) for column in read])
 
 
-def _late(work: Transaction, course: Course, one: Submission, code: str) -> None:
-    """A batch that is not counted now: what of it was counted before is a duplicate, or a conflict."""
+def _late(work: Transaction, running: RunningStudy, one: Submission, code: str) -> None:
+    """Settle a batch that is not counted now. Its reports that were counted before are duplicates or conflicts."""
     ids = _split(one.batch.ids, ID_BYTES)
-    known = work.known(course.number, ids) if code in _LATE or code == FAILED else {}
-    whole = code not in (TOO_OLD, IN_FUTURE)
-    if (whole and not known) or (code == FAILED and len(known) < len(ids)):
+    known = work.known(running.number, ids) if code in _LATE or code == FAILED else {}
+    is_refused_whole = code not in (TOO_OLD, IN_FUTURE)
+    if (is_refused_whole and not known) or (code == FAILED and len(known) < len(ids)):
         one.problem = code
         return
     for index, (report, digest) in enumerate(zip(ids, digests_of(one.batch), strict=True)):
@@ -131,18 +131,18 @@ def _late(work: Transaction, course: Course, one: Submission, code: str) -> None
             one.failed.append((index, CONFLICT))
 
 
-def _read(lane: Lane, own: Sequence[Submission]) -> _Column:
+def _read(arm_counts: ArmCounts, own: Sequence[Submission]) -> _Column:
     ids = b"".join([one.batch.ids for one in own])
     payloads = b"".join([one.batch.payloads for one in own])
-    valid, reports = lane.read(ids, payloads)
+    valid, reports = arm_counts.read(ids, payloads)
     return _Column(
-        lane,
+        arm_counts,
         [(one, index) for one in own for index in range(len(one.batch))],
         _split(ids, ID_BYTES),
-        [lane.digest(payload) for payload in _split(payloads, lane.width)],
+        [arm_counts.digest(payload) for payload in _split(payloads, arm_counts.width)],
         valid,
         reports,
-        lane.assigned(ids),
+        arm_counts.assigned(ids),
     )
 
 
@@ -151,12 +151,12 @@ def _split(column: bytes, width: int) -> list[bytes]:
 
 
 def _stored(
-    work: Transaction, course: Course, columns: Sequence[_Column], today: date
+    work: Transaction, running: RunningStudy, columns: Sequence[_Column], today: date
 ) -> tuple[Known, dict[bytes, str]]:
-    """Store the ids that are new. Returns those that were known before, and those whose invitation is not good."""
+    """Store new ids. Returns the ids known before, and the ids whose invitation is refused."""
     first: dict[bytes, int] = {}
     invited: dict[bytes, bytes] = {}
-    collection = course.manifest.facts.collection
+    collection = running.manifest.facts.collection
     for column in columns:
         good = (column.valid & column.assigned).tolist()
         for place, report in enumerate(column.ids):
@@ -165,20 +165,20 @@ def _stored(
                 if collection.invitations:
                     one, index = column.places[place]
                     invited[report] = token_hash(
-                        one.batch.tokens[index * TOKEN_BYTES : (index + 1) * TOKEN_BYTES], course.manifest.study
+                        one.batch.tokens[index * TOKEN_BYTES : (index + 1) * TOKEN_BYTES], running.manifest.study
                     )
     refused: dict[bytes, str] = {}
     known: Known = {}
     if collection.invitations:
-        known = work.known(course.number, list(first))
-        refused = _spend(work, course.number, {one: invited[one] for one in first if one not in known})
+        known = work.known(running.number, list(first))
+        refused = _spend(work, running.number, {one: invited[one] for one in first if one not in known})
     new = [(one, digest) for one, digest in first.items() if one not in known and one not in refused]
-    known |= work.add_reports(course.number, collection.epoch(today), new)
+    known |= work.add_reports(running.number, collection.epoch(today), new)
     return known, refused
 
 
 def _spend(work: Transaction, study: int, invited: dict[bytes, bytes]) -> dict[bytes, str]:
-    """Use up the invitations of new reports, one for each; returns the reports that have none."""
+    """Use up one invitation for each new report; returns the reports without a valid one."""
     hashes = list(set(invited.values()))
     good, issued = work.chosen("invitations", study, hashes), work.chosen("issued", study, hashes)
     refused: dict[bytes, str] = {}
@@ -195,10 +195,10 @@ def _spend(work: Transaction, study: int, invited: dict[bytes, bytes]) -> dict[b
 
 
 def _settle(column: _Column, known: Known, refused: dict[bytes, str]) -> NDArray[np.bool_]:
-    """Tell every report's submission what became of it; returns which are counted.
+    """Record the outcome of every report in its submission; returns which are counted.
 
-    The first valid report of an id that was not stored before is counted. It takes the id out of nobody's hands: the
-    ids of a column are marked in `known` as soon as they are counted.
+    The first valid report of a new id is counted. Counted ids are added to `known` at once, so duplicates within a
+    batch are noticed.
     """
     keep = np.zeros(len(column.ids), np.bool_)
     valid, assigned = column.valid.tolist(), column.assigned.tolist()
@@ -224,49 +224,49 @@ def _settle(column: _Column, known: Known, refused: dict[bytes, str]) -> NDArray
 
 def _counted(
     work: Transaction,
-    course: Course,
+    running: RunningStudy,
     group: Sequence[Submission],
     kept: Sequence[tuple[_Column, NDArray[np.bool_]]],
 ) -> Callable[[], None]:
-    """Store the new counts; memory follows once they are durable."""
-    additions: list[tuple[Lane, int, NDArray[np.int64]]] = []
+    """Store the new counts. Returns the update of memory, to be run after the commit."""
+    additions: list[tuple[ArmCounts, int, NDArray[np.int64]]] = []
     ids: list[bytes] = []
-    number = course.manifest.number
+    number = running.manifest.number
     for column, keep in kept:
         count = int(keep.sum())
         if count:
-            lane = column.lane
-            more = lane.count(column.reports, keep[column.valid])
-            key = ArmKey(course.number, number, lane.epoch, lane.arm)
-            work.set_blocks(key, lane.blocks(more))
-            work.set_arm(key, lane.reports + count)
-            additions.append((lane, count, more))
+            arm_counts = column.arm_counts
+            more = arm_counts.count(column.reports, keep[column.valid])
+            key = ArmKey(running.number, number, arm_counts.epoch, arm_counts.arm)
+            work.set_blocks(key, arm_counts.blocks(more))
+            work.set_arm(key, arm_counts.reports + count)
+            additions.append((arm_counts, count, more))
             ids += [column.ids[place] for place in np.flatnonzero(keep).tolist()]
-    row, begins = course.row, np.zeros(256, np.int64)
+    row, begins = running.row, np.zeros(256, np.int64)
     if ids:
         row = replace(row, reports=row.reports + len(ids), checksum=combined(row.checksum, ids))
-        work.count(course.number, row.reports, row.checksum)
+        work.count(running.number, row.reports, row.checksum)
         begins = first_bytes_of(ids)
-        work.set_first_bytes(course.number, course.first_bytes + begins)
-    _note_failures(work, course, group)
+        work.set_first_bytes(running.number, running.first_bytes + begins)
+    _note_failures(work, running, group)
 
     def apply() -> None:
-        course.noted(row)
-        course.first_bytes = course.first_bytes + begins
-        for lane, count, more in additions:
-            lane.add(count, more)
+        running.noted(row)
+        running.first_bytes = running.first_bytes + begins
+        for arm_counts, count, more in additions:
+            arm_counts.add(count, more)
 
     return apply
 
 
 def combined(checksum: bytes, ids: Sequence[bytes]) -> bytes:
-    """The checksum with further ids: the XOR of the SHA-256 of all of them, in any order."""
+    """The checksum after more ids: the XOR of the SHA-256 of all ids, in any order."""
     digests = b"".join([checksum, *(hashlib.sha256(one).digest() for one in ids)])
-    whole: NDArray[np.uint64] = np.bitwise_xor.reduce(np.frombuffer(digests, np.uint64).reshape(-1, 4), axis=0)
-    return whole.tobytes()
+    digest: NDArray[np.uint64] = np.bitwise_xor.reduce(np.frombuffer(digests, np.uint64).reshape(-1, 4), axis=0)
+    return digest.tobytes()
 
 
-def _note_failures(work: Transaction, course: Course, group: Sequence[Submission]) -> None:
+def _note_failures(work: Transaction, running: RunningStudy, group: Sequence[Submission]) -> None:
     counts = Counter(code for one in group for _, code in one.failed)
     if counts:
-        work.add_outcomes(course.number, sorted(counts.items()))
+        work.add_outcomes(running.number, sorted(counts.items()))

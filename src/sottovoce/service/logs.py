@@ -1,4 +1,4 @@
-"""Structured logs, one line of JSON for each event of the collector. Nothing of a request is ever logged.
+"""Structured logs, one line of JSON for each event of the collector. Requests are never logged.
 
 There is no time in them: what runs the collector adds its own, and only to events that no sender causes alone.
 """

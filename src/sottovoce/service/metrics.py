@@ -1,4 +1,4 @@
-"""Counters for Prometheus: sums over all senders, never labels that name one."""
+"""Prometheus metrics: sums over all senders, without labels that name one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class Metrics:
-    """A registry of its own: nothing about the process or its host is added."""
+    """A registry with the collector's own metrics, without those of the process or host."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -37,7 +37,7 @@ class Metrics:
         )
 
     def commit(self, group: Sequence[Submission], seconds: float) -> None:
-        """A commit, or one that failed."""
+        """Record a commit, or a failed one."""
         self._commits.observe(seconds)
         self._group.observe(len(group))
         counts: Count[str] = Count()
@@ -52,17 +52,17 @@ class Metrics:
                 self._outcomes.labels(outcome).inc(count)
 
     def problem(self, code: str) -> None:
-        """A request that was refused before it waited."""
+        """Count a request that was refused before it was queued."""
         self._problems.labels(code).inc()
 
     def watch(self, waiting: Callable[[], int]) -> None:
-        """Where the length of the queue is read."""
+        """Register the function that reads the length of the queue."""
         self._waiting.set_function(waiting)
 
     def study(self, name: str, number: int, reports: int) -> None:
-        """How far a study is."""
+        """Record the round and the reports of a study."""
         self._studies.labels(name, str(number)).set(reports)
 
     def text(self) -> bytes:
-        """All of it, as Prometheus reads it."""
+        """All metrics in the text format of Prometheus."""
         return bytes(generate_latest(self.registry))

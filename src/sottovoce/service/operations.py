@@ -1,4 +1,4 @@
-"""What those who run a collector do with its store: look, copy, export. All of it also while a collector is at work."""
+"""Operations on a store: status, verification, backup and restore, also while a collector is running."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import numpy as np
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import reports_of
-from sottovoce.service import acts
+from sottovoce.service import audit_log
 from sottovoce.service.collector import UnknownStudyError
-from sottovoce.service.course import stored_tallies
 from sottovoce.service.intake import combined
+from sottovoce.service.running_study import stored_tallies
 from sottovoce.service.stores import schema
 from sottovoce.service.stores.base import CHECKSUM_BYTES, PART, Store, StoreError, StudyRow, Transaction, first_bytes_of
 from sottovoce.service.stores.sqlite import SQLiteStore
 
 
 def find_study(work: Transaction, name: str | None) -> StudyRow:
-    """A study by its id or its name; without either, the only one."""
+    """The study with this id or name. Without either, the only study of the store."""
     rows = work.studies()
     if name is None and len(rows) == 1:
         return rows[0]
@@ -32,17 +32,17 @@ def find_study(work: Transaction, name: str | None) -> StudyRow:
         if name is not None and name in (row.name, manifest_of(work, row).facts.name):
             return row
     if name is None:
-        raise UnknownStudyError("This store holds several studies, or none: name one by its id.")
-    raise UnknownStudyError("This store holds no such study.")
+        raise UnknownStudyError("The study must be named by its id, since this store has several studies or none.")
+    raise UnknownStudyError("This store has no study with this id or name.")
 
 
 def manifest_of(work: Transaction, row: StudyRow) -> Manifest:
-    """That of the current round."""
+    """The manifest of the current round."""
     return Manifest.from_spec(work.manifests(row.number)[-1])
 
 
 def study_status(work: Transaction, row: StudyRow) -> dict[str, Any]:
-    """How far a study is, and what was refused."""
+    """The state and counts of a study, with refused reports by reason."""
     manifest = manifest_of(work, row)
     counts: Counter[int] = Counter()
     for epoch in work.epochs(row.number, row.round):
@@ -66,18 +66,18 @@ def study_status(work: Transaction, row: StudyRow) -> dict[str, Any]:
 
 
 def status(store: Store) -> dict[str, Any]:
-    """All studies of a store, and how many administrative acts its log holds."""
+    """The status of all studies of a store, and the number of administrative acts in its log."""
     with store.read() as work:
         return {
             "store": store.kind,
             "schema": schema.VERSION,
-            "acts": sum(1 for _ in acts.entries(work)),
+            "acts": sum(1 for _ in audit_log.entries(work)),
             "studies": [study_status(work, row) for row in work.studies()],
         }
 
 
 def verify(store: Store) -> None:
-    """Compute what is stored twice from what is stored once: ids give number and checksum, arms give the number."""
+    """Recompute redundant data and compare: ids give number and checksum, arms give the number."""
     with store.read() as work:
         for row in work.studies():
             checksum, count, begins = bytes(CHECKSUM_BYTES), 0, np.zeros(256, np.int64)
@@ -89,16 +89,16 @@ def verify(store: Store) -> None:
                     counted += reports_of(stored_tallies(work, row.number, manifest, epoch))
             if (checksum, count, count) != (row.checksum, row.reports, counted):
                 raise StoreError(
-                    f"Study {row.number} does not agree with itself: {count} ids, {row.reports} reports, {counted} in"
+                    f"Study {row.number} is inconsistent: {count} ids, {row.reports} reports, {counted} in"
                     " the arms, or another checksum."
                 )
             if (begins != work.first_bytes(row.number)).any():
-                raise StoreError(f"Study {row.number} does not agree with itself: its ids begin with other bytes.")
+                raise StoreError(f"Study {row.number} is inconsistent: the counts of first bytes do not fit its ids.")
 
 
 def backup(store: Store, path: Path) -> int:
-    """Copy a store of either kind into a new SQLite file, as it is at one moment; returns the number of rows."""
-    taken = ParameterError("The backup exists already: name a new file.")
+    """Copy a snapshot of any store into a new SQLite file; returns the number of rows."""
+    taken = ParameterError("This backup file exists already. Name a new file.")
     if path.exists():
         raise taken
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")  # another backup may be under way
@@ -116,11 +116,11 @@ def backup(store: Store, path: Path) -> int:
 
 
 def restore(path: Path, store: Store) -> int:
-    """Copy a backup into an empty store of either kind."""
+    """Copy a backup into an empty store of any kind."""
     store.lock()
     with store.read() as work:
         if work.studies():
-            raise ParameterError("The store holds studies already: restore into an empty one.")
+            raise ParameterError("This store has studies already. Restore into an empty store.")
     with SQLiteStore(path, create=False) as backed_up:
         rows = _copied(backed_up, store)
     verify(store)

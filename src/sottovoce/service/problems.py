@@ -1,4 +1,4 @@
-"""Problems: one document of one shape (RFC 9457) for every refusal, and a page with the remedy for every code."""
+"""Problems: one document shape (RFC 9457) for every refusal, and a page with the remedy for every code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROBLEM_TYPE = "application/problem+json"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a code means. `status` is that of a whole request; codes of single reports have none."""
+    """The meaning of a code. `status` is the HTTP status, or None for codes of single reports."""
 
     status: int | None
     title: str
@@ -40,7 +40,7 @@ PROBLEMS: dict[str, Problem] = {
         "This study needs invitations.",
         "Send one invitation token with each report; they are given out by those who run the study.",
     ),
-    "forbidden": Problem(403, "This token does not allow it.", "Ask for a token with the scope of this act."),
+    "forbidden": Problem(403, "This token does not allow it.", "Ask for a token with the scope of this action."),
     "sealed_only": Problem(
         403,
         "This study takes sealed reports only.",
@@ -53,13 +53,15 @@ PROBLEMS: dict[str, Problem] = {
         404, "No such study is collected here.", "Compare the address with the list of studies at /v1/studies."
     ),
     "not_found": Problem(404, "There is nothing at this address.", "The routes are listed in /openapi.json."),
-    "method_not_allowed": Problem(405, "This address does not take this method.", "The routes are in /openapi.json."),
+    "method_not_allowed": Problem(
+        405, "This address does not support this method.", "The routes are in /openapi.json."
+    ),
     "slow_sender": Problem(
         408, "The request took too long to arrive.", "Send it again; the same reports are counted once."
     ),
     "outdated_manifest": Problem(
         409,
-        "The study has gone on to another round.",
+        "The study has moved to another round.",
         "Fetch the manifest again. A report for the old round that was not counted is not needed any more: its charge"
         " stays in the ledger, and the participant may answer the new round if the budget allows it.",
     ),
@@ -84,12 +86,10 @@ PROBLEMS: dict[str, Problem] = {
     ),
     "round_failed": Problem(
         503,
-        "The next round could not be found.",
+        "The next round could not be computed.",
         "Keep the report. Those who run the study see this in the log of the collector and can close the study.",
     ),
-    "disk_full": Problem(
-        507, "The collector has no room left.", "Keep the report and send the same bytes again later."
-    ),
+    "disk_full": Problem(507, "The collector's disk is full.", "Keep the report and send the same bytes again later."),
     # single reports of a batch
     "conflict": Problem(
         None,
@@ -98,10 +98,10 @@ PROBLEMS: dict[str, Problem] = {
         " two, or the device lost its outbox. The first one stays counted.",
     ),
     "epoch_too_old": Problem(
-        None, "The report says an epoch that is over.", "Send the same id and payload with the current epoch."
+        None, "The report names an epoch that is over.", "Send the same id and payload with the current epoch."
     ),
     "epoch_in_future": Problem(
-        None, "The report says an epoch that has not begun.", "Correct the clock of the device, then send it again."
+        None, "The report names an epoch that has not begun.", "Correct the clock of the device, then send it again."
     ),
     "round_closed": Problem(
         None, "The round of this report is over.", "It was not counted. Fetch the manifest of the current round."
@@ -120,31 +120,31 @@ PROBLEMS: dict[str, Problem] = {
 
 
 def document(code: str, **more: Any) -> bytes:
-    """The problem as JSON."""
-    found = PROBLEMS[code]
+    """The problem document as JSON."""
+    described = PROBLEMS[code]
     plain = {
         "type": f"/problems/{code}",
-        "title": found.title,
-        "status": found.status,
-        "detail": found.remedy,
+        "title": described.title,
+        "status": described.status,
+        "detail": described.remedy,
         "code": code,
     }
     return json.dumps({**plain, **more}, separators=(",", ":")).encode()
 
 
 def problem(code: str, *, headers: dict[str, str] | None = None, **more: Any) -> Response:
-    """The response of a refusal."""
+    """The response with a problem document."""
     status = PROBLEMS[code].status
     return Response(document(code, **more), status or 400, headers=headers, media_type=PROBLEM_TYPE)
 
 
 def page(code: str) -> HTMLResponse:
-    """What a code means and what to do, for people."""
-    found = PROBLEMS[code]
-    status = f"<p>HTTP status {found.status}</p>" if found.status else "<p>Of a single report in a batch</p>"
+    """The page of a code: its meaning and its remedy."""
+    described = PROBLEMS[code]
+    status = f"<p>HTTP status {described.status}</p>" if described.status else "<p>Of a single report in a batch</p>"
     return HTMLResponse(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
         "<link rel=icon href='data:,'><link rel=stylesheet href='/static/pages.css'>"
-        f"<title>{escape(code)}</title><main><h1><code>{escape(code)}</code></h1><p>{escape(found.title)}</p>{status}"
-        f"<h2>What to do</h2><p>{escape(found.remedy)}</p></main>"
+        f"<title>{escape(code)}</title><main><h1><code>{escape(code)}</code></h1><p>{escape(described.title)}</p>{status}"
+        f"<h2>What to do</h2><p>{escape(described.remedy)}</p></main>"
     )

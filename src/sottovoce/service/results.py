@@ -1,4 +1,4 @@
-"""Estimates of a stored study: a function of its tallies alone, computed again only when they change."""
+"""Estimates of a stored study. They depend only on its tallies, and are recomputed when these change."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Estimates
-from sottovoce.service.course import name_of, read_manifest, read_protocol, read_study, state_of, stored_tallies
+from sottovoce.service.fake_report_signs import FAKES, alarms_of, manipulation_rows
 from sottovoce.service.intake import CONFLICT
-from sottovoce.service.signs import FAKES, alarms_of, manipulation_rows
+from sottovoce.service.running_study import name_of, read_manifest, read_protocol, read_study, state_of, stored_tallies
 from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
 from sottovoce.study.export import comma_separated
 from sottovoce.study.results import COLUMNS, StudyResults, results_of
@@ -29,7 +29,7 @@ REPEATED = (
 
 @dataclass(frozen=True, slots=True)
 class StudyOutcome:
-    """What a study says now: rows of estimates, or a note why there are none."""
+    """The current results of a study, with notes and alarms."""
 
     row: StudyRow
     manifest: Manifest
@@ -38,7 +38,7 @@ class StudyOutcome:
     alarms: tuple[str, ...] = ()
 
     def header(self) -> dict[str, Any]:
-        """What all forms of the estimates say first."""
+        """The fields common to all output formats."""
         return {
             "study": self.manifest.facts.name,
             "id": self.row.name,
@@ -53,7 +53,7 @@ class StudyOutcome:
         }
 
     def to_dict(self, fakes: float = FAKES) -> dict[str, Any]:
-        """Header, rows, and how far a share of fake reports can have moved them; a number that is not known is null."""
+        """Header, rows, and bounds on the effect of a share of fake reports. Unknown numbers are null."""
         frame = self.results.to_frame()
         rows = [
             {key: _plain(one) for key, one in zip(COLUMNS, values, strict=True)}
@@ -63,7 +63,7 @@ class StudyOutcome:
         return {**self.header(), "rows": rows, "fakes": {"share": fakes, "estimates": moved}}
 
     def to_json(self, fakes: float = FAKES) -> bytes:
-        """The same as text."""
+        """Header, rows and bounds as JSON."""
         return json.dumps(self.to_dict(fakes), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
     def to_csv(self) -> bytes:
@@ -83,23 +83,23 @@ class StudyOutcome:
 
 
 def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
-    """The estimates from what is counted so far; those of an unfinished protocol say what they leave out."""
+    """The results from the current counts. Notes state what an unfinished protocol leaves out."""
     manifests = [read_manifest(content) for content in work.manifests(row.number)]
     if name_of(manifests[0]) != row.name:
         raise StoreError("The manifest of a study in this store was changed.")
     rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
     study = read_study(row.source)
     try:
-        found: Estimates = state_of(row, manifests, rounds).closed()
-        notes = tuple(dict.fromkeys(filter(None, (getattr(one, "missing", None) for one in found.values()))))
+        estimates: Estimates = state_of(row, manifests, rounds).closed()
+        notes = tuple(dict.fromkeys(filter(None, (getattr(one, "missing", None) for one in estimates.values()))))
     except ParameterError:  # no report was counted, or too few
-        found, notes = {}, (NOTHING_YET,)
+        estimates, notes = {}, (NOTHING_YET,)
     _, report_names = read_protocol(row.protocol)
     conflicts = work.outcomes(row.number).get(CONFLICT, 0)
     signs = alarms_of(manifests, rounds, work.first_bytes(row.number), conflicts)
-    results = results_of(study, report_names, found, level, reports=row.reports)
+    results = results_of(study, report_names, estimates, level, reports=row.reports)
     kept = any(arm.mechanism.claimed_forever is not None for one in manifests for arm in one.stage.arms)
-    notes = (*notes, *results.doubts, *((REPEATED,) if kept and found else ()))
+    notes = (*notes, *results.doubts, *((REPEATED,) if kept and estimates else ()))
     return StudyOutcome(row, manifests[-1], results, notes, signs)
 
 
@@ -110,14 +110,14 @@ def _plain(value: Any) -> Any:
 
 
 def tally_rows(work: Transaction, row: StudyRow) -> list[Mapping[str, Any]]:
-    """The counts of every arm of every round, for anyone to estimate again."""
-    found: list[Mapping[str, Any]] = []
+    """The counts of every arm of every round, so that anyone can repeat the estimates."""
+    tallies: list[Mapping[str, Any]] = []
     for content in work.manifests(row.number):
         manifest = read_manifest(content)
         for place, tally in enumerate(stored_tallies(work, row.number, manifest)):
             arm = manifest.stage.arms[place]
             rows = [[int(cell), int(tally.cells[cell])] for cell in np.flatnonzero(tally.cells)]
-            found.append(
+            tallies.append(
                 {
                     "round": manifest.number,
                     "arm": place,
@@ -128,4 +128,4 @@ def tally_rows(work: Transaction, row: StudyRow) -> list[Mapping[str, Any]]:
                     "cells": rows,
                 }
             )
-    return found
+    return tallies

@@ -1,4 +1,4 @@
-"""The one thread that writes: it takes what waits, commits it at once, and only then are its senders answered."""
+"""The writer thread: it commits waiting reports in groups and answers their senders after the commit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from datetime import UTC, date, datetime
 from time import perf_counter
 from typing import Any
 
-from sottovoce.service.course import Course
 from sottovoce.service.intake import Submission, take
 from sottovoce.service.logs import Log
 from sottovoce.service.metrics import Metrics
+from sottovoce.service.running_study import RunningStudy
 from sottovoce.service.stores.base import Store, StoreDownError, StoreError, StoreFullError
 
 MOST_WAITING = 20_000  # reports; a sender beyond is asked to come back later
@@ -29,12 +29,12 @@ SLICES = 256  # parts in which the digests of an epoch are dropped, between comm
 
 
 def utc_today() -> date:
-    """The day, the same everywhere."""
+    """The current date in UTC."""
     return datetime.now(UTC).date()
 
 
 class CommitWriter:
-    """A bounded queue and its thread."""
+    """A bounded queue and the one thread that writes to the store."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class CommitWriter:
     ) -> None:
         self._store, self._log, self._metrics, self._today = store, log, metrics, today
         self._most_waiting = most_waiting
-        self.courses: dict[str, Course] = {}
+        self.studies: dict[str, RunningStudy] = {}
         self._trouble: str | None = None  # the problem of the last commit, or of the last look at the store
         self._doubted = 0.0  # until when a look alone does not end it
         self._waiting: deque[Submission | Callable[[], None]] = deque()
@@ -60,11 +60,11 @@ class CommitWriter:
 
     # --- from other threads ----------------------------------------------------------------------
     def start(self) -> None:
-        """Begin: rounds that were due when the last collector ended are changed first."""
+        """Start the thread. Rounds that are due are changed first."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Commit what waits, then end."""
+        """Commit waiting reports, then end the thread."""
         with self._ready:
             self._ending = True
             self._ready.notify()
@@ -72,7 +72,7 @@ class CommitWriter:
             self._thread.join()
 
     def submit(self, one: Submission) -> bool:
-        """Put a batch into the queue; false if it is full."""
+        """Queue a batch. False if the queue is full."""
         count, size = len(one.batch), len(one.batch.payloads)
         with self._ready:
             full = self._reports + count > self._most_waiting or self._bytes + size > MOST_WAITING_BYTES
@@ -85,7 +85,7 @@ class CommitWriter:
         return True
 
     def call(self, act: Callable[[], Any]) -> Any:
-        """Do something on the writing thread, between commits, and return what it returns."""
+        """Run a function on the writer thread, between commits, and return its result."""
         done: futures.Future[Any] = futures.Future()
 
         def run() -> None:
@@ -96,25 +96,25 @@ class CommitWriter:
 
         with self._ready:
             if self._ending:
-                raise StoreDownError("The collector is ending.")
+                raise StoreDownError("The collector is shutting down.")
             self._waiting.append(run)
             self._ready.notify()
         return done.result()
 
     @property
     def is_well(self) -> bool:
-        """Whether the store took the last commit, and answers when nothing is committed."""
+        """True if the last commit succeeded and the store answers."""
         return self._trouble is None
 
     @property
     def waiting(self) -> int:
-        """How many reports wait."""
+        """The number of waiting reports."""
         return self._reports
 
     # --- the thread ------------------------------------------------------------------------------
     def _run(self) -> None:
-        for course in list(self.courses.values()):
-            self._advance(course)
+        for running in list(self.studies.values()):
+            self._advance(running)
         while True:
             group, acts = self._next()
             if group:
@@ -150,28 +150,28 @@ class CommitWriter:
         start = perf_counter()
         by_study: dict[str, list[Submission]] = {}
         for one in group:
-            by_study.setdefault(one.course.name, []).append(one)
+            by_study.setdefault(one.study.name, []).append(one)
         problem = None
         try:
-            courses = {name: self._fresh(name) for name in by_study}
+            studies = {name: self._fresh(name) for name in by_study}
             with self._store.transaction() as work:
                 today = self._today()
-                done = [take(work, courses[name], own, today) for name, own in by_study.items()]
+                done = [take(work, studies[name], own, today) for name, own in by_study.items()]
             for apply in done:
                 apply()
         except StoreFullError:
             problem = DISK_FULL
         except (StoreDownError, StoreError):
             problem = UNAVAILABLE
-        except Exception as found:  # a bug must not end the thread; its text may hold bytes of a report
-            self._log.error("commit_failed", kind=type(found).__name__)
+        except Exception as error:  # a bug must not end the thread; its text may hold bytes of a report
+            self._log.error("commit_failed", kind=type(error).__name__)
             problem = UNAVAILABLE
         if problem is not None:
             for one in group:
                 one.reset()
                 one.problem = problem
             for name in by_study:  # what was stored is not known: read it again
-                self.courses[name].is_stale = True
+                self.studies[name].is_stale = True
             self._doubted = perf_counter() + DOUBT
         self._note(problem)
         self._untidy = self._untidy or start
@@ -180,90 +180,90 @@ class CommitWriter:
         if problem is None:
             self._alarm(group)
             for name in by_study:
-                self._advance(self.courses[name])
+                self._advance(self.studies[name])
 
     def _note(self, problem: str | None) -> None:
-        """Log when the store ceases to work, and when it works again."""
+        """Log when the store fails, and when it works again."""
         if (self._trouble is None) != (problem is None):
             self._log.warning("store", state="well" if problem is None else problem)
         self._trouble = problem
 
-    def _fresh(self, name: str) -> Course:
-        """A study as it is in memory, read again after a commit that failed."""
-        course = self.courses[name]
-        if course.is_stale:
+    def _fresh(self, name: str) -> RunningStudy:
+        """The study in memory, reloaded after a failed commit."""
+        running = self.studies[name]
+        if running.is_stale:
             with self._store.read() as work:
                 row = next(one for one in work.studies() if one.name == name)
-                course = self.courses[name] = Course.load(work, row)
-        return course
+                running = self.studies[name] = RunningStudy.load(work, row)
+        return running
 
     def _alarm(self, group: list[Submission]) -> None:
         conflicts = sum(code == "conflict" for one in group for _, code in one.failed)
         if conflicts:
             self._log.warning("conflict", reports=conflicts, meaning="the same id came with other bytes")
 
-    def _advance(self, course: Course) -> None:
+    def _advance(self, running: RunningStudy) -> None:
         """Change rounds while the current one has its quota."""
-        while not course.is_stale and course.is_due:
+        while not running.is_stale and running.is_due:
             try:
-                state, manifest = course.next_stage()
+                state, manifest = running.next_stage()
                 with self._store.transaction() as work:
-                    course.store_next(work, manifest)
-                course.go_on(state, manifest)
+                    running.store_next(work, manifest)
+                running.go_on(state, manifest)
             except (StoreFullError, StoreDownError, StoreError):
                 return  # tried again with the next commit, or the next look
-            except Exception as found:
-                course.failed = True
-                self._log.error("round_failed", study=course.name, kind=type(found).__name__)
+            except Exception as error:
+                running.failed = True
+                self._log.error("round_failed", study=running.name, kind=type(error).__name__)
                 return
-            self._log.info("round", study=course.name, round=course.manifest.number, over=manifest is None)
+            self._log.info("round", study=running.name, round=running.manifest.number, over=manifest is None)
 
     def _upkeep(self) -> None:
-        """When nothing waits: notice what others did, drop the digests of closed epochs a part at a time.
+        """When the queue is empty, notice changes by other processes and drop digests of closed epochs in parts.
 
         It also shows whether the store answers: a load balancer that sees 503 sends no report that would show it.
         """
         try:
             with self._store.transaction() as work:
                 rows = {row.name: row for row in work.studies()}
-            for name in list(self.courses):
-                course = self._fresh(name)
+            for name in list(self.studies):
+                running = self._fresh(name)
                 if name not in self._slices:
-                    course.noted(rows[name])
-                    self._advance(course)
-                self._forget(course)
+                    running.noted(rows[name])
+                    self._advance(running)
+                self._forget(running)
             if perf_counter() >= self._doubted:
                 self._note(None)
         except StoreFullError:
             self._note(DISK_FULL)
         except (StoreDownError, StoreError):
             self._note(UNAVAILABLE)
-        except Exception as found:  # a bug must not end the thread
-            self._log.error("upkeep_failed", kind=type(found).__name__)
+        except Exception as error:  # a bug must not end the thread
+            self._log.error("upkeep_failed", kind=type(error).__name__)
 
     def _tidy(self, age: float) -> None:
-        """When nothing waits: a store may show which rows changed together, such as a report and its invitation."""
+        """When the queue is empty, remove traces that link rows of one commit, such as a report and its invitation."""
         if self._untidy is not None and perf_counter() - self._untidy >= age:
             self._untidy = None if self._store.tidy() else perf_counter()
 
-    def _forget(self, course: Course) -> None:
-        """Two epochs ago no report can come any more, so its digests have served."""
-        closed = course.manifest.facts.collection.epoch(self._today()) - 2
-        if course.row.closed_epoch >= closed:
+    def _forget(self, running: RunningStudy) -> None:
+        """Drop the digests of epochs for which no report is accepted any more."""
+        closed = running.manifest.facts.collection.epoch(self._today()) - 2
+        if running.row.closed_epoch >= closed:
             return
-        part = self._slices.get(course.name, 0)
+        part = self._slices.get(running.name, 0)
         with self._store.transaction() as work:
-            work.forget_digests(course.number, closed, part)
+            work.forget_digests(running.number, closed, part)
             if part == SLICES - 1:
-                work.set_closed_epoch(course.number, closed)
-                course.noted(work.study(course.number))
-        self._slices[course.name] = part + 1
+                work.set_closed_epoch(running.number, closed)
+                running.noted(work.study(running.number))
+        self._slices[running.name] = part + 1
         if part == SLICES - 1:
-            del self._slices[course.name]
+            del self._slices[running.name]
 
 
 def _answer(group: list[Submission]) -> None:
-    """Wake the senders: one call for each event loop, however many batches there are."""
+    """Wake the senders, with one call for each event loop."""
     loops: dict[asyncio.AbstractEventLoop, list[Submission]] = {}
     for one in group:
         if isinstance(one.future, asyncio.Future):

@@ -24,7 +24,7 @@ from sottovoce.core.registry import names
 from sottovoce.core.round import Protocol
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.protocols.ask import AskEveryone
-from sottovoce.protocols.nested.side_by_side import MOST_WEIGHT, Branch, SideBySide
+from sottovoce.protocols.nested.parallel import MOST_WEIGHT, Branch, Parallel
 from sottovoce.study import search
 from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
@@ -104,10 +104,10 @@ class StudyPlan:
         return tuple(one for one in self.questions if one.report == one.asked.name)
 
     @property
-    def protocol(self) -> SideBySide:
+    def protocol(self) -> Parallel:
         """All reports side by side, each with its share of the participants."""
         largest = max(one.participants for one in self.reports)
-        return SideBySide(
+        return Parallel(
             tuple(
                 Branch(one.asked.name, _protocol(one), max(1, one.participants * MOST_WEIGHT // (2 * largest)))
                 for one in self.reports

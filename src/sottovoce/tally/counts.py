@@ -75,7 +75,7 @@ def simulate_counts(mechanism: Mechanism, histogram: Any, *, seed: int, joint: b
 
 
 def simulate_held(mechanism: Mechanism, holders: Mapping[Any, int], *, seed: int) -> Tally:
-    """The same for an open domain: the tally of a crowd in which holders[answer] participants hold each answer."""
+    """The tally of a crowd with an open domain: holders[answer] participants hold each answer."""
     codes = np.array([mechanism.domain.encode(answer) for answer in holders], np.int64)
     held = np.array([check_integer("holders", "simulate_held", count, 0, 1 << 40) for count in holders.values()])
     rng = np.random.default_rng(check_integer("seed", "simulate_held", seed, 0, 1 << 256))
@@ -112,8 +112,8 @@ def _each_cell(channel: Channel, statistic: Statistic, held: Ints, rng: np.rando
     if isinstance(statistic, CountAsked):
         chosen, of_a_bit = asked_bits(channel)
         asked = [rng.binomial(some, chosen.asked / chosen.k) for some in (held, _others(held))]
-        found = [rng.binomial(some, float(rate)) for some, rate in zip(asked, of_a_bit, strict=True)]
-        return np.concatenate([found[0] + found[1], asked[0] + asked[1]], axis=1)
+        drawn = [rng.binomial(some, float(rate)) for some, rate in zip(asked, of_a_bit, strict=True)]
+        return np.concatenate([drawn[0] + drawn[1], asked[0] + asked[1]], axis=1)
     rates = shared_rates(channel)
     if rates is None:
         raise ParameterError("Cells can be drawn one by one only where all codes have the same two support rates.")
@@ -283,11 +283,11 @@ def _rounded(rounding: Rounding, held: Ints, rng: np.random.Generator) -> Ints:
     places = positions(rounding, np.arange(held.shape[1], dtype=np.uint32))
     point = (places >> np.uint64(PLACES)).astype(np.int64)
     up = rng.binomial(held, (places & np.uint64((1 << PLACES) - 1)) / (1 << PLACES))
-    found = np.zeros((len(held), rounding.inputs + 1), np.int64)
+    counts = np.zeros((len(held), rounding.inputs + 1), np.int64)
     rows = np.arange(len(held))[:, None]
-    np.add.at(found, (rows, point), held - up)
-    np.add.at(found, (rows, point + 1), up)
-    return found[:, :-1]  # nobody goes up from the last point
+    np.add.at(counts, (rows, point), held - up)
+    np.add.at(counts, (rows, point + 1), up)
+    return counts[:, :-1]  # nobody goes up from the last point
 
 
 @_draw.register(Then)

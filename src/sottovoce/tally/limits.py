@@ -28,13 +28,13 @@ def check_limits(limits: Limits, n: int, cells: Cells) -> None:
 
 def _check_sum(cells: Cells, n: int, least: int, most: int) -> None:
     """The sum of the cells of a part, within what n reports add up to."""
-    found = _exact_sum(cells)
-    if least == most and found != most * n:
+    total = _exact_sum(cells)
+    if least == most and total != most * n:
         raise MismatchError(
-            f"The cells of this tally sum to {found}, not to {most * n}: {most} for each of its {n} reports."
+            f"The cells of this tally sum to {total}, not to {most * n}: {most} for each of its {n} reports."
         )
-    if not least * n <= found <= most * n:
-        raise MismatchError(f"The cells of this tally sum to {found}, and not to {least * n} to {most * n}.")
+    if not least * n <= total <= most * n:
+        raise MismatchError(f"The cells of this tally sum to {total}, and not to {least * n} to {most * n}.")
 
 
 def _check_rows(rows: Cells, n: int, most: int | tuple[int, ...]) -> None:

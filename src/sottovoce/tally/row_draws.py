@@ -84,7 +84,7 @@ def draw_rows(channel: Channel, codes: Ints, held: Ints, rng: np.random.Generato
         up, down = counted(raised, places), counted(~raised, places)
         drawn = rng.binomial(up, own) + rng.binomial(down, 1 - own) + rng.binomial(totals[:, None] - up - down, other)
     else:
-        each = [values // length**block % length + block * length for block in range(blocks)]
-        set_ = np.sum([counted(slice(None), place) for place in each], axis=0)
+        block_places = [values // length**block % length + block * length for block in range(blocks)]
+        set_ = np.sum([counted(slice(None), place) for place in block_places], axis=0)
         drawn = rng.binomial(set_, own) + rng.binomial(totals[:, None] - set_, other)
     return np.column_stack([totals, drawn]).ravel()

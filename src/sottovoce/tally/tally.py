@@ -19,8 +19,8 @@ from sottovoce.core.errors import MismatchError, ReportError
 from sottovoce.core.language.display import card
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import check_integer
+from sottovoce.core.spec_cost import Budget
 from sottovoce.core.specs import canonical
-from sottovoce.core.work import Budget
 from sottovoce.tally.limits import check_limits
 
 _MAGIC = b"sottovoce tally 2\n"
@@ -50,16 +50,16 @@ class Tally:
     def __post_init__(self) -> None:
         n = check_integer("n", "a tally", self.n, 0, MAX_REPORTS)
         object.__setattr__(self, "epoch", check_integer("epoch", "a tally", self.epoch, 0, MAX_EPOCH))
-        given = np.asarray(self.cells)
-        if given.shape != (self.mechanism.cells,):
-            raise MismatchError(f"A tally of this mechanism has {self.mechanism.cells} cells. Got {given.shape}.")
-        if given.dtype.kind not in "iu":  # a cell of 1.7 would be cut to 1
-            raise MismatchError(f"The cells of a tally are 64-bit integers. Got {given.dtype}.")
+        written = np.asarray(self.cells)
+        if written.shape != (self.mechanism.cells,):
+            raise MismatchError(f"A tally of this mechanism has {self.mechanism.cells} cells. Got {written.shape}.")
+        if written.dtype.kind not in "iu":  # a cell of 1.7 would be cut to 1
+            raise MismatchError(f"The cells of a tally are 64-bit integers. Got {written.dtype}.")
         limits = self.mechanism.statistic.limits(self.mechanism.channel)
         most = _most(n, limits.most)
-        if not (given.min() >= 0 and (given <= most).all()):
+        if not (written.min() >= 0 and (written <= most).all()):
             raise MismatchError(f"Each cell of a tally of {n} reports holds from 0 to {np.max(most)}.")
-        cells = given.astype(np.int64)
+        cells = written.astype(np.int64)
         cells.setflags(write=False)
         # Simulations may draw each cell from its own law, independently of the others (`simulate_cells(joint=False)`).
         check_limits(limits if not self.simulated else limits._replace(sums=()), n, cells)
@@ -75,7 +75,7 @@ class Tally:
 
     @property
     def fingerprint(self) -> str:
-        """That of the mechanism."""
+        """The fingerprint of the mechanism."""
         return self.mechanism.fingerprint
 
     def __add__(self, other: object) -> Tally:
@@ -91,7 +91,7 @@ class Tally:
         return Tally(self.mechanism, self.n + other.n, self.cells + other.cells, simulated, self.epoch)
 
     def update(self, reports: Any) -> Tally:
-        """This tally and further reports."""
+        """The tally of these and further reports."""
         further: Tally = self.mechanism.tally(reports)
         return self + replace(further, epoch=self.epoch)
 
@@ -185,17 +185,17 @@ class Tally:
         if mark > 3:
             raise ReportError("These bytes are not a tally of this version.")
         body, later = (body[:-_EPOCH_BYTES], body[-_EPOCH_BYTES:]) if mark & 2 else (body, b"")
-        found = Mechanism.from_spec(body[head : head + length], budget=budget)
+        stored = Mechanism.from_spec(body[head : head + length], budget=budget)
         if mechanism is not None:
-            check_same(mechanism, found, "read the tally")
+            check_same(mechanism, stored, "read the tally")
         n = int.from_bytes(body[head + length : head + length + 8], "little")
         cells = body[head + length + 8 :]
-        if len(cells) != 8 * found.cells:
-            raise ReportError(f"This tally holds {len(cells)} bytes of cells; its mechanism needs {8 * found.cells}.")
+        if len(cells) != 8 * stored.cells:
+            raise ReportError(f"This tally holds {len(cells)} bytes of cells; its mechanism needs {8 * stored.cells}.")
         epoch = int.from_bytes(later, "little")
         if later and not 0 < epoch <= MAX_EPOCH:
             raise ReportError(f"The epoch after the cells of this tally is not from 1 to {MAX_EPOCH}.")
-        return cls(found, n, np.frombuffer(cells, "<i8"), bool(mark & 1), epoch)
+        return cls(stored, n, np.frombuffer(cells, "<i8"), bool(mark & 1), epoch)
 
 
 def row_place(key: int) -> tuple[int, int]:
@@ -217,9 +217,9 @@ def report_cells(mechanism: Mechanism, report: int, public: Words = NO_WORDS) ->
     return cells
 
 
-def _most(n: int, each: int | tuple[int, ...]) -> NDArray[np.int64] | int:
+def _most(n: int, most: int | tuple[int, ...]) -> NDArray[np.int64] | int:
     """The largest sum that n reports can have; it is refused if 64 bits cannot hold it."""
-    largest = each if isinstance(each, int) else max(each)
+    largest = most if isinstance(most, int) else max(most)
     if n * largest > MAX_CELL:
         raise MismatchError(f"A tally of this mechanism adds up at most {MAX_CELL // largest} reports.")
-    return n * each if isinstance(each, int) else n * np.array(each, np.int64)
+    return n * most if isinstance(most, int) else n * np.array(most, np.int64)

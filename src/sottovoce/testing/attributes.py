@@ -25,7 +25,7 @@ from sottovoce.testing.statistics import check_rate
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
-    """The same question through a small channel."""
+    """The mechanism's question asked through a small channel."""
     record = Record({f"part {place}": _domain(part) for place, part in enumerate(channel.parts)})
     return Mechanism(mechanism.name, Attributes(record), channel, Decimal(MAX_EPSILON), CountEach())
 

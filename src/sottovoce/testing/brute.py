@@ -32,7 +32,7 @@ from sottovoce.fast.numbers import scalar_code
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.tally import report_cells
 from sottovoce.testing.codes import batch_of_codes, codes_of, require
-from sottovoce.testing.vector import box_of
+from sottovoce.testing.vector_mean import box_of
 
 SHORT = 8  # bits of a coin with which draws are rejected
 ODDS = (Fraction(1), Fraction(3, 2), Fraction(20))
@@ -48,9 +48,9 @@ def check_by_law(channel: Channel) -> None:
         require(sum(one.values()) == 1, f"The law of code {code} does not sum to one.")
         for words, report in outcomes:
             require(channel.contains(report), "A drawn report is not in the alphabet.")
-            found = channel.likelihood(report, code, words)
+            likelihood = channel.likelihood(report, code, words)
             require(
-                found == ids * one.get((words, report), Fraction(0)),
+                likelihood == ids * one.get((words, report), Fraction(0)),
                 f"The likelihood of {report} differs from the law.",
             )
     _check_ratio(channel, laws)
@@ -127,13 +127,13 @@ def _check_rates(channel: Channel, laws: Laws) -> None:
         if claimed is None:
             continue
         for other, law_of_other in laws.items():
-            found = sum(
+            rate = sum(
                 (weight for (words, report), weight in law_of_other.items() if known.supports(report, code, words)),
                 Fraction(0),
             )
             expected = claimed.own if other == code else claimed.other
             exact = code == other or not _short_hash(channel)
-            require(found == expected or not exact, f"Code {code} is supported with {found}, not with {expected}.")
+            require(rate == expected or not exact, f"Code {code} is supported with {rate}, not with {expected}.")
 
 
 def _short_hash(channel: Channel) -> bool:
@@ -182,11 +182,11 @@ def check_draws(channel: Channel, seed: int, count: int, bits: int) -> None:
 def _check_tally(mechanism: Mechanism, seed: int, count: int) -> None:
     codes = batch_codes_of(mechanism.channel, seed, count)
     batch = draw(mechanism, codes, WordStream.seeded(mechanism.words, seed), threads=1)
-    found, cells = mechanism.tally(batch, threads=1).cells, np.zeros(mechanism.cells, np.int64)
+    counted, cells = mechanism.tally(batch, threads=1).cells, np.zeros(mechanism.cells, np.int64)
     for place, report in enumerate(batch):
         words = (0, 0) if batch.public is None else (int(batch.public[place, 0]), int(batch.public[place, 1]))
         cells += report_cells(mechanism, report, words)
-    require(bool((cells == found).all()), f"The counts of {mechanism.statistic.kind} differ from their definition.")
+    require(bool((cells == counted).all()), f"The counts of {mechanism.statistic.kind} differ from their definition.")
 
 
 def batch_codes_of(channel: Channel, seed: int, count: int) -> Any:

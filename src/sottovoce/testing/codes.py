@@ -109,7 +109,7 @@ def _(channel: Keyed, seed: int, count: int) -> NDArray[Any]:
 
 
 def loosest(guarantee: Guarantee) -> Guarantee:
-    """The same kind of guarantee with the largest budget: small instances need not keep the claimed one."""
+    """A guarantee of this kind with the largest budget: small instances need not keep the claimed one."""
     return guarantee if guarantee.delta is None else Approximate(Decimal("0.999999"))
 
 

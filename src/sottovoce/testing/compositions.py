@@ -53,7 +53,7 @@ from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exact import public_bits
-from sottovoce.core.work import HUGE, effort, steps
+from sottovoce.core.spec_cost import HUGE, effort, steps
 
 Make = Callable[["Maker", int], Channel]
 SHORT_WORD, LONG_WORD = 4, 64  # bits of public words: short for enumeration, and those in use
@@ -241,8 +241,8 @@ def then(maker: Maker, depth: int) -> Channel:
 # --- others ---------------------------------------------------------------------------------------------------------
 def chain(maker: Maker, depth: int) -> Channel:
     if maker.rng.random() < 0.5:
-        made = then(maker, depth)
-        return Chain(made.first, made.second)  # type: ignore[attr-defined]
+        composed = then(maker, depth)
+        return Chain(composed.first, composed.second)  # type: ignore[attr-defined]
     k = maker.rng.choice((2, 3))
     q = maker.units()
     first = Bits(k, maker.units(q), q, maker.rng.choice(("onehot", "optional")))
@@ -251,13 +251,13 @@ def chain(maker: Maker, depth: int) -> Channel:
 
 
 def cohorts(maker: Maker, depth: int) -> Channel:
-    made = chain(maker, depth)
-    if made.inputs not in (2, 3, 4):
+    chained = chain(maker, depth)
+    if chained.inputs not in (2, 3, 4):
         raise ValueError("The map has too few values.")
-    digits = maker.rng.choice((1, 2)) if made.inputs == 2 else 1
-    k = maker.rng.randrange(2, made.inputs**digits + 1)
+    digits = maker.rng.choice((1, 2)) if chained.inputs == 2 else 1
+    k = maker.rng.randrange(2, chained.inputs**digits + 1)
     short = 2 if maker.word == SHORT_WORD else LONG_WORD  # a chain has many outcomes for each id
-    return Cohorts(PoolMap(k, made.inputs, digits, short), made)
+    return Cohorts(PoolMap(k, chained.inputs, digits, short), chained)
 
 
 def public(maker: Maker, depth: int) -> Channel:
@@ -350,7 +350,7 @@ APART: list[Make] = [some, half_space, sparse, sparse, sparse, sparse, sparse, h
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:
-    """The same channel with short public words, for proofs, and with those in use."""
+    """A channel with short public words, for proofs, and its twin with those in use."""
     makers = [Maker(seed, word) for word in (SHORT_WORD, LONG_WORD)]
     for _ in range(ATTEMPTS):
         short, long = (maker.channel(depth) for maker in makers)

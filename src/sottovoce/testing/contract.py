@@ -51,13 +51,13 @@ def check_mechanism(mechanism: Mechanism, *, seed: int = 0, reports: int = 20_00
     room.check_drawn(mechanism, seed, reports)
 
 
-def small_channels(whole: Channel) -> list[Channel]:
+def small_channels(channel: Channel) -> list[Channel]:
     """Small instances of a channel, and the channel itself where it can be enumerated."""
-    channels = list(whole.miniatures())
+    channels = list(channel.miniatures())
     channels = [one for one in channels if one.inputs << one.payload_bits <= MAX_LAW] or channels
-    few = whole.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE) and not stages_of(whole)  # two laws multiply
-    few = few and (not channels or whole.inputs << min(whole.payload_bits, 64) <= MAX_LAW)
-    return [*channels, whole] if few and not whole.publics and whole.exact else channels
+    few = channel.inputs <= (MAX_ENUMERATED if channels else MAX_ALONE) and not stages_of(channel)  # two laws multiply
+    few = few and (not channels or channel.inputs << min(channel.payload_bits, 64) <= MAX_LAW)
+    return [*channels, channel] if few and not channel.publics and channel.exact else channels
 
 
 def check_privacy(mechanism: Mechanism) -> None:
@@ -160,21 +160,21 @@ def check_tallies(mechanism: Mechanism, seed: int, count: int = 60) -> None:
     """Tallies merge in any order; rows, bytes and object agree; kernels count like the scalar definition."""
     codes = batch_of_codes(mechanism.channel, seed, count)
     batch = draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))
-    whole = mechanism.tally(batch)
+    total = mechanism.tally(batch)
     a, b, c = (mechanism.tally(batch[i::3]) for i in range(3))
     empty = Tally.empty(mechanism)
-    require((a + b) + c == a + (b + c) == c + a + b == whole == whole + empty, "Tallies do not merge.")
+    require((a + b) + c == a + (b + c) == c + a + b == total == total + empty, "Tallies do not merge.")
     require(
-        Tally.from_bytes(whole.to_bytes(), mechanism=mechanism) == whole,
+        Tally.from_bytes(total.to_bytes(), mechanism=mechanism) == total,
         "A tally differs after a round trip through bytes.",
     )
     require(
-        Tally.from_rows(mechanism, [*a.to_rows(), *b.to_rows(), *c.to_rows()]) == whole,
+        Tally.from_rows(mechanism, [*a.to_rows(), *b.to_rows(), *c.to_rows()]) == total,
         "A tally differs after a round trip through rows.",
     )
-    require(mechanism.tally_batches([to_arrow(batch[:7]), to_arrow(batch[7:])]) == whole, "Arrow batches differ.")
+    require(mechanism.tally_batches([to_arrow(batch[:7]), to_arrow(batch[7:])]) == total, "Arrow batches differ.")
     cells = np.zeros(mechanism.cells, np.int64)
     for place, report in enumerate(batch):
         words = (0, 0) if batch.public is None else (int(batch.public[place, 0]), int(batch.public[place, 1]))
         cells += report_cells(mechanism, report, words)
-    require(bool((cells == whole.cells).all()), "The tally kernel does not count like the scalar definition.")
+    require(bool((cells == total.cells).all()), "The tally kernel does not count like the scalar definition.")

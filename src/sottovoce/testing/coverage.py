@@ -19,11 +19,11 @@ from sottovoce.core.channel.shapes import contrast_of, histogram_of, support_rat
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.estimate.evidence import Evidence, deviate
+from sottovoce.estimate.frequency.asked import AskedEvidence, asked_rates
+from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
+from sottovoce.estimate.frequency.sums import SumsEvidence, bins
+from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.asked import AskedEvidence, asked_rates
-from sottovoce.estimate.shares.contrasts import ContrastsEvidence
-from sottovoce.estimate.shares.sums import SumsEvidence, bins
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
@@ -84,8 +84,8 @@ def _pair_law(
     likely = _around(plus + minus, spread, n)
     step = -(-len(likely) // most)
     rows = likely[step // 2 :: step]
-    found = _binomial_rows(kinds[0], rows) if len(kinds) == 1 else _summed_rows(kinds, rows, (plus, minus))
-    ups, downs, law = (np.concatenate(part) for part in zip(*found, strict=True))
+    parts = _binomial_rows(kinds[0], rows) if len(kinds) == 1 else _summed_rows(kinds, rows, (plus, minus))
+    ups, downs, law = (np.concatenate(part) for part in zip(*parts, strict=True))
     return ups, downs, step * law
 
 
@@ -100,7 +100,7 @@ def _binomial_rows(kind: tuple[int, float, float], rows: Ints) -> Iterator[Row]:
 
 
 def _summed_rows(kinds: list[tuple[int, float, float]], rows: Ints, means: tuple[float, float]) -> Iterator[Row]:
-    """The same for a sum over several kinds, by the characteristic function.
+    """Likely rows for a sum over several kinds of reports, by the characteristic function.
 
     That is as narrow as the law is wide, so few frequencies are needed where counts are large.
     """
@@ -136,9 +136,9 @@ def _frequencies(window: int, kinds: list[tuple[int, float, float]], side: int) 
 def sum_law(channel: Histogram, n: int, held: int, target: Target) -> tuple[Ints, Floats]:
     """The sums of a bin and their probabilities, by the powers of characteristic functions on a wide enough window."""
     off, on = (law_row(channel.part, code) for code in (0, channel.part.inputs - 1))
-    found, outputs = bins(channel), np.arange(len(off))
-    mean = n * found.start + held * found.slope
-    deviation = math.sqrt(n * (max(found.on, found.off) + found.slope**2))
+    moments, outputs = bins(channel), np.arange(len(off))
+    mean = n * moments.start + held * moments.slope
+    deviation = math.sqrt(n * (max(moments.on, moments.off) + moments.slope**2))
     size = 1 << math.ceil(math.log2(2 * _REACH * deviation + len(off)))
     turned = [np.fft.fft(np.bincount(outputs % size, law, size)) for law in (off, on)]
     if target == Target.POPULATION:
@@ -228,8 +228,8 @@ def _first_true(test: Callable[[Ints], NDArray[np.bool_]], counts: Ints, places:
     np.maximum.at(high, places, counts + 1)
     while (low < high).any():
         middle = (low + high) // 2
-        found = test(np.minimum(middle, np.maximum(high - 1, low))) | (low >= high)
-        low, high = np.where(found, low, middle + 1), np.where(found, np.minimum(middle, high), high)
+        passed = test(np.minimum(middle, np.maximum(high - 1, low))) | (low >= high)
+        low, high = np.where(passed, low, middle + 1), np.where(passed, np.minimum(middle, high), high)
     return high
 
 

@@ -25,10 +25,10 @@ class NoDatabaseError(SottovoceError):
 
 def programs() -> Path:
     """The folder with PostgreSQL's programs; Debian keeps them off PATH."""
-    found = shutil.which("initdb") or max(glob.glob("/usr/lib/postgresql/*/bin/initdb"), default=None)
-    if found is None:
+    initdb = shutil.which("initdb") or max(glob.glob("/usr/lib/postgresql/*/bin/initdb"), default=None)
+    if initdb is None:
         raise NoDatabaseError("PostgreSQL is not installed: `make system-deps` installs it.")
-    return Path(found).parent
+    return Path(initdb).parent
 
 
 @contextmanager

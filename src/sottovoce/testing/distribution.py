@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
+from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Circle, Domain, Integers, Interval
@@ -30,7 +33,7 @@ REPORTS = 10_000  # of an estimate at full size
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
-    """The same question through a small channel."""
+    """The mechanism's question asked through a small channel."""
     grid = rounding_of(channel)
     domain: Domain = Integers(0, channel.inputs - 1)
     if grid is not None:
@@ -56,9 +59,10 @@ def check_small(mechanism: Mechanism) -> None:
     told = projection(np.array(laws))
     for bucket, exact in enumerate(laws):
         truth = np.eye(buckets)[bucket]
-        found = transition.forward(truth)
+        predicted_law = transition.forward(truth)
         require(
-            float(np.abs(found - exact).max()) < 1e-12, f"The law of bucket {bucket} differs from that of its codes."
+            float(np.abs(predicted_law - exact).max()) < 1e-12,
+            f"The law of bucket {bucket} differs from that of its codes.",
         )
         mean, square = single @ exact, single**2 @ exact
         scale = float(np.sqrt(square.max()))
@@ -81,11 +85,16 @@ def projection(laws: np.ndarray) -> np.ndarray:
 
 def check_sums(mechanism: Mechanism) -> None:
     """Where a report adds to all bins, their unbiased shares and the covariance agree with the enumerated law."""
+
+    @cache  # codes send the same reports
+    def values_of(words: Words, report: int) -> NDArray[np.float64]:
+        return from_sums(mechanism, 1, report_cells(mechanism, report, words)).values()
+
     for code in mechanism.channel.codes():
         truth = np.eye(mechanism.cells)[code]
         mean, second = np.zeros(mechanism.cells), np.zeros((mechanism.cells, mechanism.cells))
         for (words, report), probability in law(mechanism.channel, code).items():
-            values = from_sums(mechanism, 1, report_cells(mechanism, report, words)).values()
+            values = values_of(words, report)
             mean += float(probability) * values
             second += float(probability) * np.outer(values, values)
         scale = float(np.sqrt(second.max()))
@@ -94,9 +103,9 @@ def check_sums(mechanism: Mechanism) -> None:
         error = float(np.abs(np.diag(second) - mean**2 - predicted).max())
         require(error < 1e-9 * scale**2, f"The predicted variance differs from the law for code {code}.")
         row = np.arange(1.0, mechanism.cells + 1)
-        found = float(functional_variances(mechanism, row[None], truth)[0])
+        computed = float(functional_variances(mechanism, row[None], truth)[0])
         exact = float(row @ second @ row - (row @ mean) ** 2)
-        require(abs(found - exact) < 1e-9 * scale**2 * len(row) ** 3, f"The covariance is wrong for code {code}.")
+        require(abs(computed - exact) < 1e-9 * scale**2 * len(row) ** 3, f"The covariance is wrong for code {code}.")
 
 
 def bucket_laws(mechanism: Mechanism) -> list[np.ndarray]:
@@ -105,14 +114,14 @@ def bucket_laws(mechanism: Mechanism) -> list[np.ndarray]:
     rows = [_row(channel, code, mechanism.cells) for code in channel.codes()]
     if grid is not None:
         rows = [[(a + b) / 2 for a, b in zip(one, two, strict=True)] for one, two in pairwise(rows)]
-    each = len(rows) // len(buckets_of(mechanism, 1))
-    parts = [rows[start : start + each] for start in range(0, len(rows), each)]
-    return [np.array([float(sum(column, Fraction(0)) / each) for column in zip(*part, strict=True)]) for part in parts]
+    size = len(rows) // len(buckets_of(mechanism, 1))
+    parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+    return [np.array([float(sum(column, Fraction(0)) / size) for column in zip(*part, strict=True)]) for part in parts]
 
 
 def _row(channel: Channel, code: object, outputs: int) -> list[Fraction]:
-    found = law(channel, code)
-    return [sum((p for (_, report), p in found.items() if report == y), Fraction(0)) for y in range(outputs)]
+    law_of_code = law(channel, code)
+    return [sum((p for (_, report), p in law_of_code.items() if report == y), Fraction(0)) for y in range(outputs)]
 
 
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
@@ -130,8 +139,8 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     cells = mechanism.tally(draw(mechanism, codes, WordStream.seeded(mechanism.words, seed))).cells
     near = row > (row.max() + row.min()) / 2
     check_rate(f"{mechanism.name}, outputs near the answer", int(cells[near].sum()), reports, float(row[near].sum()))
-    found = from_cells(mechanism, REPORTS, cells)
-    total = float(found.functional(np.ones(len(found.buckets))).values[0])
+    evidence = from_cells(mechanism, REPORTS, cells)
+    total = float(evidence.functional(np.ones(len(evidence.buckets))).values[0])
     require(abs(total - reports / REPORTS) < 1e-6 * reports / REPORTS, "The unbiased shares do not sum to one.")
 
 
@@ -142,6 +151,6 @@ def check_drawn_sums(mechanism: Mechanism, seed: int, reports: int) -> None:
     reach = from_sums(mechanism, 1, np.zeros(mechanism.cells, np.int64)).reach_of(truth)
     count = max(reports, reports_for_mean(variance, reach, 0.3))
     batch = draw(mechanism, np.zeros(count, np.uint32), WordStream.seeded(mechanism.words, seed))
-    found = from_sums(mechanism, count, mechanism.tally(batch).cells)
-    check_mean(f"{mechanism.name}, own share", float(found.values()[0]), count, 1.0, variance, reach, 0.3)
-    require(abs(float(found.values().sum()) - 1) < 1e-9, "The unbiased shares do not sum to one.")
+    evidence = from_sums(mechanism, count, mechanism.tally(batch).cells)
+    check_mean(f"{mechanism.name}, own share", float(evidence.values()[0]), count, 1.0, variance, reach, 0.3)
+    require(abs(float(evidence.values().sum()) - 1) < 1e-9, "The unbiased shares do not sum to one.")

@@ -54,14 +54,14 @@ def check_texts(seeds: Iterator[int]) -> Iterator[int]:
             listed.append(seed)
             yield hostile_text(seed)
 
-    for found in readings(texts()):
-        if found.problem is not None:
-            raise AssertionError(f"Seed {listed[-1]}: {found.problem}")
+    for reading in readings(texts()):
+        if reading.problem is not None:
+            raise AssertionError(f"Seed {listed[-1]}: {reading.problem}")
         yield listed[-1]
 
 
 def main() -> int:
-    """Both kinds in turn, until the time is over."""
+    """Run both kinds of checks in turn, until the time is over."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=None, help="first seed; random if left out")

@@ -85,7 +85,7 @@ def uneven_masks(rng: Random, size: int) -> bytes:
 
 
 def chained_masks(rng: Random, size: int) -> bytes:
-    """The same behind a stage that takes every mask, so that the specification as a whole makes sense."""
+    """Masks behind a stage that takes every mask, so that the specification as a whole makes sense."""
     k = min(16, size // 40)
     p, q = ([rng.randrange(*ends) for _ in range(k)] for ends in ((UNIT // 2, UNIT), (1, UNIT // 2)))
     first = {"node": "bits", "k": k, "p": p, "q": q, "encoding": "mask", "ones": 0}

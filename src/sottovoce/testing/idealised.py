@@ -21,7 +21,7 @@ from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import VectorMean
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.vector.ball import from_cells, predicted_variance
+from sottovoce.estimate.vector_mean.ball import from_cells, predicted_variance
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.testing.codes import require
@@ -55,8 +55,8 @@ def check_mean_and_variance(mechanism: Mechanism, seed: int, reports: int, off: 
     needed = math.ceil((2.2 * deviate / off) ** 2 * float(variances.max()))
     count = min(max(reports, needed), max(100, MOST_COORDINATES // dimensions))
     batch = draw(mechanism, np.tile(held, (count, 1)), WordStream.seeded(mechanism.words, seed))
-    found = from_cells(mechanism, count, mechanism.tally(batch).cells)
-    means, spreads = found.values() / radius, found.spreads / radius**2
+    evidence = from_cells(mechanism, count, mechanism.tally(batch).cells)
+    means, spreads = evidence.values() / radius, evidence.spreads / radius**2
     away = float(means @ held) - 1
     # Along the answer the variance is a mean of those of the coordinates, so at most the largest of them.
     bound = deviate * math.sqrt(float(variances.max()) / count)

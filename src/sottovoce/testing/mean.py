@@ -29,7 +29,7 @@ OFF = 0.15  # of the range: a mean that is 30 % of half the range off must be no
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
-    """The same question through a small channel."""
+    """The mechanism's question asked through a small channel."""
     rounding = rounding_of(channel)
     if rounding is None:
         raise AssertionError("Numbers are not rounded first.")
@@ -53,8 +53,8 @@ def check_small(mechanism: Mechanism) -> None:
         for (_, report), probability in law(channel, code).items():
             first += probability * reads[report]
             second += probability * reads[report] ** 2
-        found = need(channel, Numeric).moments(code)
-        require(found == (first, second), f"The moments differ from the law at {code}.")
+        moments = need(channel, Numeric).moments(code)
+        require(moments == (first, second), f"The moments differ from the law at {code}.")
         require(is_clamped(channel) or abs(first - code) <= twice, f"The mean is biased at {code}.")
         predicted = mechanism.variance(code, 1, target="sample")
         error = abs(Fraction(predicted) - (second - first**2))

@@ -59,17 +59,17 @@ class _Contract:
         own = study_question(self._asked())
         self._reasons()
         expected = self._population(own)
-        made = self._plan(own, expected)
-        self._inverse_plan(own, expected, made)
+        planned = self._plan(own, expected)
+        self._inverse_plan(own, expected, planned)
         self._goal(own)
         column = self._columns(own, expected)
-        result, lines = self._results(own, made, column)
+        result, lines = self._results(own, planned, column)
         self._truth(own, column, result)
         self._chart(own, result, lines)
         self._card(own, lines)
         self._field(own)
         self._export(own, result, lines)
-        self._consent(own, made)
+        self._consent(own, planned)
 
     # --- what the messages say -------------------------------------------------------------------
     @property
@@ -145,20 +145,20 @@ class _Contract:
     def _plan(self, own: StudyQuestion, expected: ExpectedAnswers) -> Plan:
         file, what = f"study/planners/{self.question.room}.py", "options with their errors"
         prior = self._try("the population", "`prior` for a planner", lambda: own.prior(expected))
-        made = self._try(
+        planned = self._try(
             "the plan", what, lambda: self._planned(prior, epsilon=EPSILON, participants=PARTICIPANTS), file
         )
-        self._require(0 < own.half_width(made, LEVEL) < math.inf, "the plan", "a positive error", file)
-        self._require(made.subject and made.measure, "the plan", "words for what is estimated", file)
-        return made
+        self._require(0 < own.half_width(planned, LEVEL) < math.inf, "the plan", "a positive error", file)
+        self._require(planned.subject and planned.measure, "the plan", "words for what is estimated", file)
+        return planned
 
     def _planned(self, prior: Any, **two: Any) -> Plan:
         return plan(self.question, prior=prior, methods=self.methods, **two)
 
-    def _inverse_plan(self, own: StudyQuestion, expected: ExpectedAnswers, made: Plan) -> None:
+    def _inverse_plan(self, own: StudyQuestion, expected: ExpectedAnswers, planned: Plan) -> None:
         """The participants, or the epsilon, for the error of the plan are at most those of the plan."""
         file, prior = f"study/planners/{self.question.room}.py", own.prior(expected)
-        goal = Decimal(repr(made.best.std_error))
+        goal = Decimal(repr(planned.best.std_error))
         fewest = self._try(
             *("the inverse plan", "the participants that meet a goal"),
             *(lambda: self._planned(prior, epsilon=EPSILON, std_error=goal).participants, file),
@@ -203,8 +203,8 @@ class _Contract:
         self._try("the columns", "values of the domain", lambda: [self.question.domain.encode(one) for one in column])
         return column
 
-    def _results(self, own: StudyQuestion, made: Plan, column: list[Any]) -> tuple[QuestionResult, list[ResultLine]]:
-        procedure = made.best.procedure
+    def _results(self, own: StudyQuestion, planned: Plan, column: list[Any]) -> tuple[QuestionResult, list[ResultLine]]:
+        procedure = planned.best.procedure
         if isinstance(procedure, Mechanism):
             tally = procedure.tally(procedure.privatize(column, seed=self.seed))
             estimates: Any = {NAME: procedure.estimate(tally)}
@@ -274,9 +274,9 @@ class _Contract:
             questions=[own.asked],
         )
 
-    def _consent(self, own: StudyQuestion, made: Plan) -> None:
+    def _consent(self, own: StudyQuestion, planned: Plan) -> None:
         """The dossier's page of consent says the possible answers in every language."""
-        procedure = made.best.procedure
+        procedure = planned.best.procedure
         stage = Round((Arm(NAME, procedure),)) if isinstance(procedure, Mechanism) else procedure.start()
         arms = tuple(Arm(NAME, arm.mechanism, arm.weight) for arm in stage.arms[:1])
         manifest = Manifest(self._study(own).facts, (own.asked,), Round(arms))

@@ -74,7 +74,7 @@ def readings(texts: Iterable[bytes]) -> Iterator[TextReading]:
 
 
 def read(text: bytes) -> tuple[str, str]:
-    """As a device that accepts every guarantee reads it, up to the id of a first report."""
+    """Read a text as a device that accepts every guarantee does, up to the id of a first report."""
     with suppress(SottovoceError):
         Client.from_spec(text)  # accepts pure guarantees only
     try:

@@ -15,7 +15,7 @@ from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.vector.sparse import from_cells
+from sottovoce.estimate.vector_mean.sparse import from_cells
 from sottovoce.fast.batch import draw
 from sottovoce.fast.slots import slot_rows
 from sottovoce.fast.words import WordStream

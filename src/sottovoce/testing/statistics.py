@@ -30,8 +30,8 @@ def check_rate(what: str, count: int, n: int, rate: float) -> None:
 
 def mean_bound(n: int, variance: float, reach: float) -> float:
     """How far a mean of n may be from the truth, by Bernstein: farther with probability at most `ALPHA`."""
-    each = math.log(2 / ALPHA) / n
-    return reach * each / 3 + math.sqrt((reach * each / 3) ** 2 + 2 * variance * each)
+    log_term = math.log(2 / ALPHA) / n
+    return reach * log_term / 3 + math.sqrt((reach * log_term / 3) ** 2 + 2 * variance * log_term)
 
 
 def reports_for_mean(variance: float, reach: float, off: float) -> int:

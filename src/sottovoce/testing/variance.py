@@ -21,9 +21,9 @@ from sottovoce.testing.codes import batch_of_codes, require
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     """The channels of the number and of its square through smaller ones; a single one is a mean by itself."""
-    each = each_of(channel)
-    if each is None or len(each.channels) == 1:
-        return mean.instance(parts(mechanism)[0], channel if each is None else each.channels[0])
+    parallel = each_of(channel)
+    if parallel is None or len(parallel.channels) == 1:
+        return mean.instance(parts(mechanism)[0], channel if parallel is None else parallel.channels[0])
     return Mechanism(
         mechanism.name,
         mechanism.question,
@@ -35,7 +35,7 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
 
 
 def check_small(mechanism: Mechanism) -> None:
-    """Both readings are unbiased over the enumerated law. Their independence is checked by the law of the whole."""
+    """The two readings are unbiased over the enumerated law. Their independence is checked by the law of the whole."""
     for part in parts(mechanism) if each_of(mechanism.channel) is not None else (mechanism,):
         mean.check_small(mean.instance(part, part.channel))  # its answers are its codes
 
@@ -43,8 +43,8 @@ def check_small(mechanism: Mechanism) -> None:
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     """Each reading at full size; a tally of both agrees with a tally of each alone, and with the products of single
     reports."""
-    both = parts(mechanism)
-    for part in both:
+    pair = parts(mechanism)
+    for part in pair:
         mean.check_drawn(part, seed, reports)
     channel = need(mechanism.channel, Bundled).bundle
     codes = batch_of_codes(channel, seed, 400)
@@ -52,7 +52,7 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     spread = from_both(mechanism.tally(batch))
     (number,) = spread.also
     readings = []
-    for part, (_, own) in zip(both, unpacked(channel, batch.payload), strict=True):
+    for part, (_, own) in zip(pair, unpacked(channel, batch.payload), strict=True):
         readings.append(mean.numbers(part)[own.astype(np.int64)])
     require(bool(np.isclose(number.values()[0], readings[0].mean(), rtol=1e-9)), "The number is read differently.")
     require(

@@ -12,7 +12,7 @@ from sottovoce.core.arithmetic.field import add, dot, is_order, is_prime, multip
 from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.channel import PoolMap, Public, Subset
 from sottovoce.core.coins import TapeCoins
-from sottovoce.estimate.shares import pool
+from sottovoce.estimate.frequency import pool
 from sottovoce.fast.batch import draw, from_messages
 from sottovoce.fast.words import WordStream
 

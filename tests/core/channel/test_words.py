@@ -35,7 +35,7 @@ from sottovoce.core.channel import (
 from sottovoce.core.channel.base import NO_WORDS, Words, nested
 from sottovoce.core.channel.compose.public import HashMap
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.channel.vector.hints import AGREES, DISAGREES, SILENT, TRIES
+from sottovoce.core.channel.vector.sign_hints import AGREES, DISAGREES, SILENT, TRIES
 from sottovoce.core.coins import BACKWARD, Coins, SeededCoins, SystemCoins, TapeCoins
 from sottovoce.core.errors import WordsError
 from sottovoce.core.exact import BEYOND, COPIED, ENDS, NO_LAW, STALE, TWICE, TreeCoins, law_of

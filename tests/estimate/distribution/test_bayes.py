@@ -16,8 +16,8 @@ from sottovoce.estimate.distribution.bayes.modes import NEAR, Posterior, Smooth,
 from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS, Walk, waves
 from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
-from sottovoce.estimate.shares.maximise import NotConvergedWarning
-from sottovoce.estimate.shares.mixture import Dense
+from sottovoce.estimate.frequency.maximise import NotConvergedWarning
+from sottovoce.estimate.frequency.mixture import Dense
 from sottovoce_experiments.distribution.decoders import distances, simulated
 
 BENDS = sorted({walk.bend for walk in WALKS})

@@ -25,8 +25,8 @@ from sottovoce.estimate.distribution.reach import DRAWS, Singles, bound_of, draw
 from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.linear import is_projection
 from sottovoce.estimate.distribution.readings.transition import transition_of
+from sottovoce.estimate.frequency.sums import bins
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.sums import bins
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import Tally
 from sottovoce_experiments.coverage.distributions.populations import law, shares_of

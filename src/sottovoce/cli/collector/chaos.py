@@ -27,7 +27,7 @@ from sottovoce.cli.collector.fragile import CHANGE, FULL, FragileCollector, free
 from sottovoce.cli.show import note
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.participant import Participant, today
-from sottovoce.client.tick import NoTick
+from sottovoce.client.tick import Untimed
 from sottovoce.client.transport import HttpTransport, Interrupted, Reply, Unreached
 from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.errors import CollectorError, ParameterError
@@ -35,7 +35,7 @@ from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service import operations
-from sottovoce.service.course import name_of
+from sottovoce.service.running_study import name_of
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import StoreError
 
@@ -165,18 +165,18 @@ class Load:
     def _one(self, manifest: Manifest, url: str, transport: Faults, chance: random.Random) -> bool:
         """One participant; whether the collector is there, and in this round."""
         days = chance.choice((0, 0, 0, 0, 0, 0, -1, 1, 5, -5))
-        device = Participant(None, tick=NoTick(), transport=transport, today=lambda: today() + timedelta(days))
+        device = Participant(None, tick=Untimed(), transport=transport, today=lambda: today() + timedelta(days))
         with self._lock:
             place = len(self.devices)
             self.devices.append(device)
         answer = {"who": place % PEOPLE, "spread": chance.random()}
         asked = {one.name: answer[one.name] for one in manifest.questions}
-        found = device.answer(manifest, asked, url=url)
-        if found.state == "queued":
-            found = next(iter(device.send()), found)
+        delivery = device.answer(manifest, asked, url=url)
+        if delivery.state == "queued":
+            delivery = next(iter(device.send()), delivery)
         with self._lock:
-            self.acknowledged += found.state == "accepted"
-        return found.state not in ("queued", "outdated_manifest") or days > 1
+            self.acknowledged += delivery.state == "accepted"
+        return delivery.state not in ("queued", "outdated_manifest") or days > 1
 
     def wait_for(self, more: int) -> None:
         """Until so many more reports are acknowledged."""
@@ -281,23 +281,24 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
             for thread in crew:
                 thread.join()
             load.settle()
-            found = _compared(load, attack.urls)
+            outcome = _compared(load, attack.urls)
         finally:
             attack.collector.stop()
-        found = {
+        outcome = {
             "kills": kills,
             "store": "postgresql" if store else "sqlite",
             "killed": {point: attack.killed[point] for point in (UNDER_LOAD, *CHANGE) if attack.killed[point]},
             "refused_by_full_disk": load.seen[DISK_FULL],
-            **found,
+            **outcome,
             "store_agrees": _agrees(place),
         }
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(outcome))
     else:
-        for name, value in found.items():
+        for name, value in outcome.items():
             print(f"{name}: {value}")
-    return not found["lost"] and not found["double"] and bool(found["counts_agree"]) and bool(found["store_agrees"])
+    agrees = bool(outcome["counts_agree"] and outcome["store_agrees"])
+    return agrees and not outcome["lost"] and not outcome["double"]
 
 
 def _agrees(place: str) -> bool:
@@ -316,12 +317,12 @@ def _compared(load: Load, urls: list[str]) -> dict[str, Any]:
     counted: Counter[tuple[str, int, int, int]] = Counter()
     reports = rounds = 0
     for url in urls:
-        found = _read(f"{url}/tallies")
-        reports += found["reports"]
-        rounds += max(arm["round"] for arm in found["tallies"])
-        for arm in found["tallies"]:
+        tallies = _read(f"{url}/tallies")
+        reports += tallies["reports"]
+        rounds += max(arm["round"] for arm in tallies["tallies"])
+        for arm in tallies["tallies"]:
             for cell, count in arm["cells"]:
-                counted[found["id"], arm["round"], arm["arm"], cell] += count
+                counted[tallies["id"], arm["round"], arm["arm"], cell] += count
     sure: Counter[tuple[str, int, int, int]] = Counter()
     maybe: Counter[tuple[str, int, int, int]] = Counter()
     states: Counter[str] = Counter()

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sottovoce.client.participant import Participant
-from sottovoce.client.tick import NoTick
+from sottovoce.client.tick import Untimed
 from sottovoce.client.transport import HttpTransport, fetch_manifest
 from sottovoce.core.errors import CollectorError
 
@@ -54,10 +54,10 @@ class CollectorProcess:
                 self.kill()
                 last = Path(self.log).read_text(encoding="utf-8").splitlines()[-1:]
                 raise CollectorError(" ".join(["The collector of this run does not start.", *last]))
-            found = json.loads(line)
-            if self.name in (None, found["study"]):
+            announced = json.loads(line)
+            if self.name in (None, announced["study"]):
                 break
-        self.url = found["url"]
+        self.url = announced["url"]
         self.port = int(self.url.split(":")[2].partition("/")[0])
 
     def _launched(self, arguments: list[str]) -> tuple[Any, TextIO]:
@@ -119,8 +119,8 @@ class SimulatedCrowd:
         """Everyone answers once; who meets a full queue comes back."""
         shares = [(self.url, answers[first::processes], threads) for first in range(processes)]
         with multiprocessing.get_context("spawn").Pool(processes, initializer=_leave_interrupts) as pool:
-            for found in pool.imap_unordered(_answered, shares):
-                self.states.update(found)
+            for states in pool.imap_unordered(_answered, shares):
+                self.states.update(states)
 
 
 def _leave_interrupts() -> None:
@@ -142,15 +142,15 @@ def _answered(share: tuple[str, Sequence[dict[str, object]], int]) -> Counter[st
                 one = next(waiting, None)
             if one is None:
                 break
-            device = Participant(None, tick=NoTick(), transport=transport)
-            found = device.answer(manifest, one, url=url)
-            while found.state == "queued":
-                time.sleep(max(0.05, found.retry_after))
-                (found,) = device.send()
-            if found.state == "outdated_manifest":
+            device = Participant(None, tick=Untimed(), transport=transport)
+            delivery = device.answer(manifest, one, url=url)
+            while delivery.state == "queued":
+                time.sleep(max(0.05, delivery.retry_after))
+                (delivery,) = device.send()
+            if delivery.state == "outdated_manifest":
                 manifest, url = fetch_manifest(study, transport)
             with lock:
-                states[found.state] += 1
+                states[delivery.state] += 1
         transport.close()
 
     with ThreadPoolExecutor(threads) as crew:

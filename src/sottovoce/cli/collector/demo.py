@@ -64,10 +64,10 @@ def demo(participants: int, epsilon: float, *, keeps_serving: bool, as_json: boo
             crowd = SimulatedCrowd(collector.url)
             crowd.answer(crowd_of)
             seconds = time.perf_counter() - start
-            found = collector.get("estimates")
-            rows = _rows(found["rows"], truth)
+            estimates = collector.get("estimates")
+            rows = _rows(estimates["rows"], truth)
             if as_json:
-                about = {"participants": participants, "states": crowd.states, "checksum": found["checksum"]}
+                about = {"participants": participants, "states": crowd.states, "checksum": estimates["checksum"]}
                 print(json.dumps({**about, "rows": rows}))
                 return
             _show(rows, participants, seconds, crowd.states)

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 from sottovoce.cli import main
 from sottovoce.cli.collector.crowd import CollectorProcess
-from sottovoce.service.course import Course
+from sottovoce.service.running_study import RunningStudy
 from sottovoce.service.stores.base import Known, Store, Transaction
 from sottovoce.service.stores.sqlite import SQLiteStore, SQLiteTransaction
 from sottovoce.service.writer import DISK_FULL, CommitWriter
@@ -38,17 +38,17 @@ _FULL_IN_SQL = "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$"
 
 def die_at(point: str) -> None:
     """Kill this process when a change of round gets there."""
-    computed, stored, went_on = Course.next_stage, Course.store_next, Course.go_on
+    computed, stored, went_on = RunningStudy.next_stage, RunningStudy.store_next, RunningStudy.go_on
 
     def at(here: str) -> None:
         if here == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def next_stage(course: Course) -> Any:
+    def next_stage(running: RunningStudy) -> Any:
         at("computing")
-        return computed(course)
+        return computed(running)
 
-    def store_next(course: Course, work: Transaction, manifest: Any) -> None:
+    def store_next(running: RunningStudy, work: Transaction, manifest: Any) -> None:
         execute, done = work.execute, 0
 
         def counted(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -58,14 +58,14 @@ def die_at(point: str) -> None:
             return execute(sql, parameters)
 
         work.execute = counted  # type: ignore[method-assign]
-        stored(course, work, manifest)
+        stored(running, work, manifest)
         at("commit")
 
-    def go_on(course: Course, state: Any, manifest: Any) -> None:
+    def go_on(running: RunningStudy, state: Any, manifest: Any) -> None:
         at("committed")
-        went_on(course, state, manifest)
+        went_on(running, state, manifest)
 
-    _replace(Course, next_stage=next_stage, store_next=store_next, go_on=go_on)
+    _replace(RunningStudy, next_stage=next_stage, store_next=store_next, go_on=go_on)
 
 
 def fill_disk() -> None:
@@ -82,10 +82,10 @@ def fill_disk() -> None:
         _limit(store, pages)
 
     def added(work: PostgreSQLTransaction, study: int, epoch: int, new: Sequence[tuple[bytes, int]]) -> Known:
-        found = add(work, study, epoch, new)
+        known = add(work, study, epoch, new)
         if new and refused < REFUSED:
             work.execute(_FULL_IN_SQL)
-        return found
+        return known
 
     def committed(writer: CommitWriter, group: Any) -> None:
         nonlocal refused

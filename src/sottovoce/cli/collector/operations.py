@@ -18,25 +18,25 @@ from sottovoce.service.stores.base import CLOSED
 def status(place: str, *, check: bool, as_json: bool) -> None:
     """Print how far the studies of a store are."""
     with open_store(place, create=False) as store:
-        found = operations.status(store)
+        report = operations.status(store)
         if check:
             operations.verify(store)
     if as_json:
-        print(json.dumps({**found, "verified": check}))
+        print(json.dumps({**report, "verified": check}))
         return
     rows = [
         (
             *(printable(one["study"]), one["id"], one["state"], str(one["round"]), f"{one['reports']:,}"),
             *(f"{one['quota']:,}" if one["quota"] else "", f"{sum(one['refused'].values()):,}"),
         )
-        for one in found["studies"]
+        for one in report["studies"]
     ]
     table(("study", "id", "state", "round", "reports", "quota", "refused"), rows, numbers=4)
-    for one in found["studies"]:
+    for one in report["studies"]:
         for code, count in one["refused"].items():
             print(f"{one['id']}: {plural(count, 'report', ',')} refused as {code}.")
     verified = " Ids, counts and checksums agree." if check else ""
-    print(f"{plural(found['acts'], 'administrative act')} in the log.{verified}")
+    print(f"{plural(report['acts'], 'administrative act')} in the log.{verified}")
 
 
 def backup(place: str, output: str) -> None:
@@ -62,10 +62,10 @@ def export(place: str, study: str | None, output: str, *, level: float) -> None:
     if Path(output).exists():
         raise FileProblem("The folder of the export exists already: name a new one.")
     with open_store(place, create=False) as store, store.read() as work:
-        found = results.outcome(work, operations.find_study(work, study), _level(level))
-    if not found.results.questions:
+        outcome = results.outcome(work, operations.find_study(work, study), _level(level))
+    if not outcome.results.questions:
         raise ParameterError("Nothing can be estimated yet: there is nothing to export.")
-    write_export(found.results, Path(output))
+    write_export(outcome.results, Path(output))
     note("the export is written.")
 
 
@@ -77,11 +77,11 @@ def close(place: str, study: str | None, *, level: float, as_json: bool) -> None
             row = operations.find_study(work, study)
             change_state(work, row, CLOSED, by="operator")
         with store.read() as work:
-            found = results.outcome(work, work.study(row.number), level)
+            outcome = results.outcome(work, work.study(row.number), level)
     if as_json:
-        print(found.to_json().decode())
+        print(outcome.to_json().decode())
         return
-    frame = found.results.to_frame()
+    frame = outcome.results.to_frame()
     rows = [
         (
             *(one["question"], printable(" ".join(filter(None, (one["measure"], one["label"]))))),
@@ -90,9 +90,9 @@ def close(place: str, study: str | None, *, level: float, as_json: bool) -> None
         for one in frame.to_dict("records")
     ]
     table(("question", "number", "estimate", f"{100 * level:g} % interval"), rows, numbers=2)
-    for text in found.notes:
+    for text in outcome.notes:
         print(text)
-    print(f"Closed after {plural(found.row.reports, 'report', ',')}.")
+    print(f"Closed after {plural(outcome.row.reports, 'report', ',')}.")
 
 
 def invite(place: str, study: str | None, count: int, output: str, *, force: bool) -> None:
@@ -100,12 +100,12 @@ def invite(place: str, study: str | None, count: int, output: str, *, force: boo
     check_free(output, force, name="The file of invitations")
     with open_store(place, create=False) as store, store.transaction() as work:
         row = operations.find_study(work, study)
-        facts = operations.manifest_of(work, row)
-        if not facts.facts.collection.invitations:
+        manifest = operations.manifest_of(work, row)
+        if not manifest.facts.collection.invitations:
             raise ParameterError("This study needs no invitations: its study file does not ask for them.")
-        made = invitations.invite(work, row.number, facts.study, count)
+        tokens = invitations.invite(work, row.number, manifest.study, count)
         with writing(output, force=force, name="The file of invitations", secret=True) as file:
-            file.write("".join(f"{one}\n" for one in made).encode())
+            file.write("".join(f"{one}\n" for one in tokens).encode())
     note(f"{plural(count, 'invitation', ',')} written; they are stored as hashes only.")
 
 
@@ -116,9 +116,9 @@ def token(place: str, name: str, scopes: list[str], *, revoke: bool) -> None:
             invitations.revoke_token(work, name)
             note("the token is revoked.")
         else:
-            made = invitations.add_token(work, name, scopes)
+            secret = invitations.add_token(work, name, scopes)
     if not revoke:
-        print(made)
+        print(secret)
 
 
 def _level(level: float) -> float:

@@ -14,9 +14,9 @@ from sottovoce.core.late import load
 from sottovoce.files.places import reading
 from sottovoce.service.app import Application
 from sottovoce.service.collector import PARTICIPANTS, Collector, default_store
-from sottovoce.service.course import Course
 from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.server import bound_socket, make_server
+from sottovoce.service.running_study import RunningStudy
 from sottovoce.service.stores import open_store
 from sottovoce.study.reading import check_study
 
@@ -46,12 +46,12 @@ def serve(
         try:
             if source is not None:
                 _create(collector, source, participants)
-            if not collector.courses:
+            if not collector.studies:
                 raise ParameterError("There is no study in this store: name a study file.")
             server, _ = make_server(Application(collector, sealed, addresses), host, port, listening)
             base = addresses.printed(host, listening.getsockname()[1])
-            for course in collector.courses.values():
-                print(json.dumps(_printed(course, base)), flush=True)
+            for running in collector.studies.values():
+                print(json.dumps(_printed(running, base)), flush=True)
             signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end it in the same orderly way
             with suppress(KeyboardInterrupt):
                 server.run(sockets=[listening])
@@ -67,10 +67,10 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _create(collector: Collector, source: bytes, participants: int | None) -> None:
-    known = len(collector.courses)
+    known = len(collector.studies)
     with steps() as tell:
         name = collector.create(source, participants, tell=tell)
-    if participants is None and len(collector.courses) > known:
+    if participants is None and len(collector.studies) > known:
         note(f"planned for {PARTICIPANTS:,} participants; --participants says how many you expect.")
     for other in collector.open_namesakes(name):
         title = other.manifest.facts.name
@@ -81,10 +81,10 @@ def _create(collector: Collector, source: bytes, participants: int | None) -> No
         )
 
 
-def _printed(course: Course, base: str) -> dict[str, str]:
+def _printed(running: RunningStudy, base: str) -> dict[str, str]:
     """A study with the addresses of its pages, and the one that devices take."""
-    found = {"study": course.manifest.facts.name, "id": course.name, "url": f"{base}/v1/studies/{course.name}"}
-    found["dashboard"] = f"{base}/studies/{course.name}"
-    if course.manifest.facts.collection.sealed_for is None:  # else it is at the shuffler
-        found["participants"] = f"{base}/s/{course.name}"
-    return found
+    addresses = {"study": running.manifest.facts.name, "id": running.name, "url": f"{base}/v1/studies/{running.name}"}
+    addresses["dashboard"] = f"{base}/studies/{running.name}"
+    if running.manifest.facts.collection.sealed_for is None:  # else it is at the shuffler
+        addresses["participants"] = f"{base}/s/{running.name}"
+    return addresses

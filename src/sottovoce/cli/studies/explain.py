@@ -44,8 +44,8 @@ class Explained:
         # Reports from memos are not fresh answers: their losses do not add up to that of a sequence.
         total = explain(facts.epsilon, answers=1 if self.account.sequences else self.account.taken)
         yield from total.text().splitlines()
-        for name, found in self.told.items():
-            yield f"{name}, by its actual channel: {found.text()}"
+        for name, told in self.told.items():
+            yield f"{name}, by its actual channel: {told.text()}"
         if (sought := _sought(self.manifest, self.study)) is not None:
             yield sought
         rows = compared(facts.epsilon, facts.unit)
@@ -93,8 +93,8 @@ def main(arguments: Sequence[str]) -> int:
         delta=options.delta,
         rate=options.rate,
     )
-    found = Explained(manifest, account, _told(manifest, options.question, options.belief), study)
-    print(json.dumps(found.to_dict(), indent=2) if options.json else "\n".join(found.lines()))
+    explained = Explained(manifest, account, _told(manifest, options.question, options.belief), study)
+    print(json.dumps(explained.to_dict(), indent=2) if options.json else "\n".join(explained.lines()))
     return 0
 
 
@@ -115,14 +115,14 @@ def _told(manifest: Manifest, question: str | None, belief: str | None) -> dict[
     known = [arm.name for arm in manifest.stage.arms]
     if question is not None and question not in known:
         raise ParameterError(f"This round has no such question. Known: {', '.join(known)}.")
-    found: dict[str, Leakage] = {}
+    leakages: dict[str, Leakage] = {}
     for arm in manifest.stage.arms:
         try:
-            found[arm.name] = leakage(arm.mechanism, _numbers(belief) if arm.name == question else None)
+            leakages[arm.name] = leakage(arm.mechanism, _numbers(belief) if arm.name == question else None)
         except ParameterError:
             if arm.name == question:
                 raise
-    return found
+    return leakages
 
 
 def _numbers(text: str | None) -> list[float]:
@@ -144,8 +144,8 @@ def _sought(manifest: Manifest, study: Study | None) -> str | None:
     try:
         answers = drawn_answers(study.questions, dict(study.population), CROWD, 1)
         columns = [[asked.answer(value) for value in answers[study.attribute(asked.name)]] for _, asked in arms]
-        found = reidentify([arm.mechanism for arm, _ in arms], columns, seed=1)
+        attack = reidentify([arm.mechanism for arm, _ in arms], columns, seed=1)
     except ParameterError:  # a question that is not described, or reports whose law is too large
         return None
     listed = ", ".join(arm.name for arm, _ in arms)
-    return f"If a person answered all of {listed}, each in a study of its own: {found.text()}"
+    return f"If a person answered all of {listed}, each in a study of its own: {attack.text()}"

@@ -34,7 +34,7 @@ class Wanted:
 def plan(question: str, allowed: Allowed, wanted: Wanted, *, picture: str | None, force: bool, as_json: bool) -> None:
     """Print the plan as a table and a sentence, or as JSON, and draw it if asked to."""
     form = None if picture is None else picture_form(picture, force)
-    found = make_plan(
+    chosen = make_plan(
         question_of(question, allowed),
         epsilon=wanted.epsilon,
         participants=wanted.participants,
@@ -46,11 +46,11 @@ def plan(question: str, allowed: Allowed, wanted: Wanted, *, picture: str | None
     if picture is not None:
         draw = load("cli.studies.picture:draw")  # which needs the extra of plots
         with writing(picture, force=force, name=PICTURE) as file:
-            draw(found, wanted.target, file, form)
+            draw(chosen, wanted.target, file, form)
     if as_json:
-        print(json.dumps(_plain(found)))
+        print(json.dumps(_plain(chosen)))
     else:
-        _show(found)
+        _show(chosen)
 
 
 def picture_form(path: str, force: bool) -> str:
@@ -62,45 +62,45 @@ def picture_form(path: str, force: bool) -> str:
     return form
 
 
-def _show(found: Plan) -> None:
+def _show(plan: Plan) -> None:
     rows = [
         (
             option.method,
             option.reason,
             str(option.bytes_per_report),
             f"{option.std_error:.4g}",
-            f"{option.half_width(found.level):.4g}",
+            f"{option.half_width(plan.level):.4g}",
         )
-        for option in found.options
+        for option in plan.options
     ]
-    table(("method", "why", "bytes", "std error", f"{100 * found.level:g} % half-width"), rows, numbers=3)
-    print(found.advice)
+    table(("method", "why", "bytes", "std error", f"{100 * plan.level:g} % half-width"), rows, numbers=3)
+    print(plan.advice)
 
 
-def _plain(found: Plan) -> dict[str, Any]:
-    goal = found.goal
+def _plain(plan: Plan) -> dict[str, Any]:
+    goal = plan.goal
     return {
-        "question": found.question.kind,
-        "subject": found.subject,
-        "solved_for": found.solved_for,
-        "epsilon": decimal_text(found.epsilon),
-        "participants": found.participants,
+        "question": plan.question.kind,
+        "subject": plan.subject,
+        "solved_for": plan.solved_for,
+        "epsilon": decimal_text(plan.epsilon),
+        "participants": plan.participants,
         "goal": None if goal is None else {"size": float(goal.size), "level": goal.level},
-        "level": found.level,
-        "measure": found.measure,
-        "advice": found.advice,
+        "level": plan.level,
+        "measure": plan.measure,
+        "advice": plan.advice,
         "options": [
             {
                 "method": option.method,
                 "decoder": option.decoder,
                 "std_error": option.std_error,
-                "half_width": option.half_width(found.level),
+                "half_width": option.half_width(plan.level),
                 "bytes": option.bytes_per_report,
                 "reason": option.reason,
             }
-            for option in found.options
+            for option in plan.options
         ],
         "expected": [
-            {"label": one.label, "std_error": one.std_error, "needed": one.needed} for one in found.best.expected
+            {"label": one.label, "std_error": one.std_error, "needed": one.needed} for one in plan.best.expected
         ],
     }

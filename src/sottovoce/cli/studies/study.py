@@ -84,13 +84,13 @@ def plan(
 ) -> None:
     """Print the plan of a study, and draw it if asked to."""
     form = None if picture is None else picture_form(picture, force)
-    found = planned(load_study(path), participants, shown=not as_json, goals=goals, level=level)
+    study_plan = planned(load_study(path), participants, shown=not as_json, goals=goals, level=level)
     if picture is not None:
         draw = load("study.picture:draw")  # which needs the extra of plots
         with writing(picture, force=force, name=PICTURE) as file:
-            draw(found, file, form)
+            draw(study_plan, file, form)
     if as_json:
-        print(json.dumps(_plain(found)))
+        print(json.dumps(_plain(study_plan)))
         return
     rows = [
         (
@@ -101,24 +101,24 @@ def plan(
             one.asked.margin(one.half_width),
             "" if one.goal is None else one.asked.margin(float(one.goal)),
         )
-        for one in found.questions
+        for one in study_plan.questions
     ]
     table(("question", "method", "participants", "bytes", f"+- at {100 * level:g} %", "goal"), rows, numbers=4)
-    print(found.text().splitlines()[0])
-    for one in found.sharing:
+    print(study_plan.text().splitlines()[0])
+    for one in study_plan.sharing:
         print(one.text())
-    print(found.advice)
+    print(study_plan.advice)
 
 
-def _plain(found: StudyPlan) -> dict[str, Any]:
+def _plain(study_plan: StudyPlan) -> dict[str, Any]:
     return {
-        "study": found.study.name,
-        "solved_for": found.solved_for,
-        "epsilon": decimal_text(found.epsilon),
-        "participants": found.participants,
-        "level": found.level,
-        "advice": found.advice,
-        "sharing": [one.text() for one in found.sharing],
+        "study": study_plan.study.name,
+        "solved_for": study_plan.solved_for,
+        "epsilon": decimal_text(study_plan.epsilon),
+        "participants": study_plan.participants,
+        "level": study_plan.level,
+        "advice": study_plan.advice,
+        "sharing": [one.text() for one in study_plan.sharing],
         "questions": [
             {
                 "name": one.asked.name,
@@ -130,7 +130,7 @@ def _plain(found: StudyPlan) -> dict[str, Any]:
                 "goal": None if one.goal is None else float(one.goal),
                 "bytes": one.plan.best.bytes_per_report,
             }
-            for one in found.questions
+            for one in study_plan.questions
         ],
     }
 
@@ -139,10 +139,10 @@ def dossier(path: str, participants: int, output: str) -> None:
     """Write the dossier of a study."""
     from sottovoce.study.dossier.write import write_dossier
 
-    made = planned(load_study(path), participants)
+    study_plan = planned(load_study(path), participants)
     with steps() as tell:
         tell("drawing the plan and auditing the channels")
-        written = write_dossier(made, Path(output))
+        written = write_dossier(study_plan, Path(output))
     print(f"{len(written)} files are written; begin with index.html.")
 
 
@@ -183,10 +183,10 @@ def simulate(
 
     study = load_study(path)
     answers, count = _answers(study, data, participants, seed)
-    made = planned(study, count, shown=not as_json)
+    study_plan = planned(study, count, shown=not as_json)
     if output is not None and Path(output).exists():
         raise FileProblem("The folder of the export exists already: name a new one.")
-    frames = [simulate_study(made, answers, seed=None if seed is None else seed + run) for run in range(runs)]
+    frames = [simulate_study(study_plan, answers, seed=None if seed is None else seed + run) for run in range(runs)]
     if output is not None:
         write_export(frames[0].results, Path(output))
         note("the export of the first run is written.")
@@ -208,5 +208,6 @@ def simulate(
                 *(f"{row['low']:.4g} to {row['high']:.4g}", f"{covered}/{runs}" if known else ""),
             )
         )
-    table(("question", "number", "truth", "estimate", f"{100 * made.level:g} % interval", "covered"), rows, numbers=4)
+    interval = f"{100 * study_plan.level:g} % interval"
+    table(("question", "number", "truth", "estimate", interval, "covered"), rows, numbers=4)
     print("SIMULATION: the truth is that of all rows; each row sent one report.")

@@ -54,10 +54,10 @@ def multiply(a: int, b: int, g: int) -> int:
 @lru_cache(maxsize=32)
 def inverses(g: int) -> tuple[int, ...]:
     """The inverse of each element modulo a prime; 0 for 0."""
-    found = [0, 1]
+    inverse = [0, 1]
     for element in range(2, g):  # g = a element + b, so 1 / element = -a / b
-        found.append(-(g // element) * found[g % element] % g)
-    return tuple(found)
+        inverse.append(-(g // element) * inverse[g % element] % g)
+    return tuple(inverse)
 
 
 def add(a: int, b: int, g: int) -> int:

@@ -27,8 +27,8 @@ from sottovoce.core.channel.finite.block import Block as Block
 from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
 from sottovoce.core.channel.finite.patterns import ListedSets as ListedSets
 from sottovoce.core.channel.finite.patterns import ShiftSets as ShiftSets
+from sottovoce.core.channel.finite.sensitive_response import Sparing as Sparing
 from sottovoce.core.channel.finite.sets import ProjectiveSets as ProjectiveSets
-from sottovoce.core.channel.finite.sparing import Sparing as Sparing
 from sottovoce.core.channel.finite.subset import Subset as Subset
 from sottovoce.core.channel.finite.table import Table as Table
 from sottovoce.core.channel.finite.tree_sets import NodeSets as NodeSets
@@ -37,12 +37,12 @@ from sottovoce.core.channel.numeric.noise import Noise as Noise
 from sottovoce.core.channel.numeric.rounding import Rounding as Rounding
 from sottovoce.core.channel.numeric.window import Window as Window
 from sottovoce.core.channel.vector.half_space import HalfSpace as HalfSpace
-from sottovoce.core.channel.vector.hints import Hints as Hints
 from sottovoce.core.channel.vector.place import Place as Place
 from sottovoce.core.channel.vector.place import SignedSets as SignedSets
 from sottovoce.core.channel.vector.place import Slots as Slots
 from sottovoce.core.channel.vector.projected import Projected as Projected
 from sottovoce.core.channel.vector.sampled import SampledCoordinates as SampledCoordinates
+from sottovoce.core.channel.vector.sign_hints import Hints as Hints
 from sottovoce.core.channel.vector.signs import Signs as Signs
 from sottovoce.core.channel.vector.sphere import Cap as Cap
 

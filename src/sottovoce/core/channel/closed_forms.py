@@ -37,7 +37,7 @@ def extremes(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
 
 
 def extremes_by_law(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
-    """The same, output by output."""
+    """The `extremes` of a channel, computed from its law output by output."""
     outputs = outputs_of(channel)
     if outputs is None or channel.publics or outputs * channel.inputs > MAX_SUMMED:
         raise TooLargeError(
@@ -60,7 +60,7 @@ def delta(channel: Channel, odds: Fraction) -> Fraction:
 
 
 def delta_by_law(channel: Channel, odds: Fraction) -> Fraction:
-    """The same, pair by pair."""
+    """The `delta` of a channel, computed from its law for each pair of codes."""
     outputs = outputs_of(channel)
     if outputs is None or channel.publics or outputs * channel.inputs**2 > MAX_PAIRED:
         raise TooLargeError(

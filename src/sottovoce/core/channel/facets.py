@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.compose.maps import NumberedMap
     from sottovoce.core.channel.numeric.rounding import Rounding
     from sottovoce.core.channel.vector.place import Slots
-    from sottovoce.core.work import Effort
+    from sottovoce.core.spec_cost import Effort
 
 F = TypeVar("F", bound="Facet")
 
@@ -31,7 +31,7 @@ class Rates(NamedTuple):
 
 
 class Contrast(NamedTuple):
-    """For codes whose supports may be disjoint: codes lie in groups, and a report *hits* one group.
+    """Rates of codes whose supports may be disjoint: codes lie in groups, and a report *hits* one group.
 
     A report in the group of a code counts +1 (it supports the code) or -1. Any other code gives +1 and -1
     equally often, whether it is of the same group or not; so (plus - minus) / `slope` is unbiased.
@@ -88,20 +88,20 @@ class Facet(ABC):
 def facet(channel: Channel, kind: type[F]) -> F | None:
     """The channel as one that has a facet, or None."""
     # Trees of thousands of nodes are asked often, and `isinstance` is slow with abstract classes.
-    found = cast(F, channel) if kind in type(channel).__mro__ else None
-    return found if found is not None and found.has(kind) else None
+    faceted = cast(F, channel) if kind in type(channel).__mro__ else None
+    return faceted if faceted is not None and faceted.has(kind) else None
 
 
 def need(channel: Channel, kind: type[F]) -> F:
-    """The same, with an error for a channel without the facet."""
-    found = facet(channel, kind)
-    if found is None:
+    """The channel as one that has a facet; a channel without it is an error."""
+    faceted = facet(channel, kind)
+    if faceted is None:
         raise TypeError(f"The reports of a {channel.kind} channel {kind.lacking}.")
-    return found
+    return faceted
 
 
 def trusted(channel: Channel, kind: type[F]) -> F:
-    """The same without a check, for a part that was checked when the composition was asked for its own facet."""
+    """Cast a channel to a facet without a check. Only for parts that `has` has already checked."""
     return cast(F, channel)
 
 
@@ -210,7 +210,7 @@ class Numeric(Facet):
 
     @abstractmethod
     def scales(self) -> tuple[Scale, ...]:
-        """How reports are read as codes, for one stretch of outputs after another."""
+        """How reports are read as codes, for one interval of outputs after another."""
 
     @abstractmethod
     def moments(self, code: Any) -> tuple[Fraction, Fraction]:

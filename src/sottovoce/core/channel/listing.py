@@ -49,11 +49,11 @@ def product_codes(channels: Iterable[Channel]) -> CodeList:
     lists = [listed(channel) or _held(channel) for channel in channels]
 
     def at(place: int) -> tuple[Any, ...]:
-        found = []
+        digits = []
         for codes in reversed(lists):
             place, rest = divmod(place, codes.total)
-            found.append(codes[rest])
-        return tuple(reversed(found))
+            digits.append(codes[rest])
+        return tuple(reversed(digits))
 
     return CodeList(prod(codes.total for codes in lists), at)
 
@@ -65,10 +65,10 @@ def _held(channel: Channel) -> CodeList:
 
 def combination(size: int, chosen: int, place: int) -> list[int]:
     """The place-th set of `chosen` numbers below `size`, largest number first; sets rise as their masks do."""
-    found = []
+    numbers = []
     for left in range(chosen, 0, -1):
         number = bisect_right(range(size), place, key=lambda top, left=left: comb(top, left)) - 1  # type: ignore[misc]
-        found.append(number)
+        numbers.append(number)
         place -= comb(number, left)
         size = number
-    return found
+    return numbers

@@ -46,6 +46,11 @@ class Numbers(NamedTuple):
     high: Fraction
     origin: Fraction
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest number itself."""
+        return float(self.low + self.origin), float(self.high + self.origin)
+
 
 class Domain(Declared, ABC):
     """What a participant may hold. `encode` is total on it and refuses everything else."""

@@ -33,12 +33,12 @@ class Circle(Domain):
 
     @property
     def low(self) -> Decimal:
-        """Where numbers start."""
+        """The number at which the circle starts."""
         return Decimal(0)
 
     @property
     def high(self) -> Decimal:
-        """Where they start again."""
+        """The number at which the circle closes: the start again."""
         return self.period
 
     @property

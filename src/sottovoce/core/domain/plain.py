@@ -313,8 +313,8 @@ def _whole_float(value: object) -> int | None:
     """The integer that a float is, also one of NumPy, or None. Decimals and fractions are not floats."""
     if not isinstance(value, Real) or isinstance(value, Rational):
         return None
-    whole: Any = value  # the abstract class does not say that it has these
-    return int(whole) if whole.is_integer() else None
+    number: Any = value  # the abstract class does not say that it has these
+    return int(number) if number.is_integer() else None
 
 
 def exact_number(value: object) -> Fraction | None:
@@ -328,5 +328,5 @@ def exact_number(value: object) -> Fraction | None:
         return None
     if isinstance(value, Rational) and not isinstance(value, bool):
         return Fraction(int(value.numerator), int(value.denominator))  # NumPy's integers would overflow inside
-    whole = _whole(value)
-    return None if whole is None else Fraction(whole)
+    integer_value = _whole(value)
+    return None if integer_value is None else Fraction(integer_value)

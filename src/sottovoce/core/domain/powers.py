@@ -30,7 +30,7 @@ class Powers(View):
 
     @property
     def parts(self) -> tuple[Domain, Domain]:
-        """Both views, in the order of the code."""
+        """The number and its square as views, in the order of the code."""
         return self.of, self.square
 
     def encode(self, value: object) -> tuple[Any, Fraction]:

@@ -62,16 +62,16 @@ class Sparse(Domain):
         return self._encode(value, self.most)
 
     def encode_fast(self, value: object) -> Code:
-        """The same code, in time that depends on the number of entries: for simulations, not for devices."""
+        """The code of `encode`, in time that depends on the number of entries: for simulations, not for devices."""
         return self._encode(value, 0)
 
     def _encode(self, value: object, slots: int) -> Code:
         """The code. A filler is read for each empty slot, so that the time does not depend on the number of entries."""
-        given = _entries(value)
-        entries = given if given is not None else []
+        read_entries = _entries(value)
+        entries = read_entries if read_entries is not None else []
         places, side, filler = _parts(self)
         padded = entries + [(0, filler)] * (slots - len(entries))
-        if given is None or not all(isinstance(entry, (list, tuple)) and len(entry) == 2 for entry in padded):
+        if read_entries is None or not all(isinstance(entry, (list, tuple)) and len(entry) == 2 for entry in padded):
             raise self._outside(value)
         try:
             read = [(places.encode(place), side.encode(number)) for place, number in padded]

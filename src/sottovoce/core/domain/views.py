@@ -218,8 +218,8 @@ class Select(View):
 
     def labels(self) -> Sequence[object]:
         """The values of one field, or tuples of the values of several."""
-        each = [domain.labels() for _, domain in self._chosen]
-        return each[0] if len(each) == 1 else list(product(*each))
+        label_lists = [domain.labels() for _, domain in self._chosen]
+        return label_lists[0] if len(label_lists) == 1 else list(product(*label_lists))
 
 
 @declared

@@ -15,8 +15,8 @@ def written_integer(value: object, *, zeros: bool) -> object:
 
     Files write whole numbers as 7.0 where a column has empty cells: `zeros` allows that.
     """
-    found = _WHOLE.fullmatch(value) if isinstance(value, str) and len(value) <= MAX_LENGTH else None
-    return int(found[1]) if found and (zeros or found[2] is None) else value
+    match = _WHOLE.fullmatch(value) if isinstance(value, str) and len(value) <= MAX_LENGTH else None
+    return int(match[1]) if match and (zeros or match[2] is None) else value
 
 
 def written_number(value: object) -> object:

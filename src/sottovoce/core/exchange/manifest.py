@@ -24,9 +24,9 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, decimal_text
 from sottovoce.core.question import question_from_spec
 from sottovoce.core.round import Arm, Round
+from sottovoce.core.spec_cost import Budget
 from sottovoce.core.specs import Spec, canonical, integer, parse, take
 from sottovoce.core.specs import text as text_of
-from sottovoce.core.work import Budget
 
 VERSION = 1
 UNITS = ("person", "device", "event")
@@ -81,13 +81,13 @@ class Collection:
 
     @classmethod
     def from_spec(cls, spec: object) -> Collection:
-        """From plain data."""
+        """Read the collection of a study from plain data."""
         return cls(*take(spec, "the collection of a study", _COLLECTION_KEYS))
 
 
 @dataclass(frozen=True, slots=True)
 class StudyFacts:
-    """What a study says about itself."""
+    """The facts of a study: who asks, what for, how and how long."""
 
     name: str
     owner: str
@@ -137,7 +137,7 @@ class StudyFacts:
 
     @classmethod
     def from_spec(cls, spec: object) -> StudyFacts:
-        """From plain data."""
+        """Read the facts of a study from plain data."""
         values = dict(zip(_STUDY_KEYS, take(spec, "a study", _STUDY_KEYS), strict=True))
         for key in ("name", "owner", "contact", "purpose", "analysts", "unit", "epsilon", "lifetime"):
             text_of(values[key], "a study", key)
@@ -247,7 +247,7 @@ class Manifest:
             asked = tuple(_asked(one, device) for one in questions)
         except ParameterError as problem:
             raise SpecError(str(problem)) from None
-        found = cls(
+        manifest = cls(
             StudyFacts.from_spec(study),
             asked,
             stage,
@@ -255,9 +255,9 @@ class Manifest:
             None if parent is None else text_of(parent, "a manifest", "parent"),
             None if root is None else text_of(root, "a manifest", "root"),
         )
-        if found.content != canonical(plain):
+        if manifest.content != canonical(plain):
             raise SpecError("The manifest is not the one that this version writes.")
-        return found
+        return manifest
 
     # --- what a device does with it ------------------------------------------------------------------
     def check(self, *, limit: Decimal | None = None, lifetime_limit: Decimal | None = None) -> None:
@@ -312,7 +312,7 @@ class Manifest:
         return "The device answers this study once and refuses a second answer."
 
     def text(self) -> str:
-        """What it says about the budget, in plain words; numbers are computed from the channels."""
+        """The budget in plain words; numbers are computed from the channels."""
         facts = self.facts
         worst = max(arm.mechanism.epsilon for arm in self.stage.arms)
         lines = [
@@ -367,7 +367,7 @@ def _asked_spec(asked: Asked) -> Spec:
         "missing": list(asked.missing),
         "share": asked.share,
         "unit": asked.unit,
-        **({"labels": {language: dict(each) for language, each in asked.labels}} if asked.labels else {}),
+        **({"labels": {language: dict(labels) for language, labels in asked.labels}} if asked.labels else {}),
         **({"attribute": asked.attribute} if asked.attribute else {}),
     }
 

@@ -107,7 +107,7 @@ class Batch:
     # --- reading ---------------------------------------------------------------------------------------
     @classmethod
     def from_named(cls, values: Mapping[str, Any]) -> Batch:
-        """From names to values, as a reader of either form finds them; bytes as bytes. Unknown names are refused."""
+        """The batch with these values by name, as either form states them. Unknown names are refused."""
         if set(values) - {"tokens"} != set(KEYS) - {"tokens"}:
             raise ReportError(f"A batch has the fields {', '.join(KEYS[:-1])}, and tokens in some studies.")
         if values["version"] != VERSION or type(values["version"]) is not int:
@@ -123,8 +123,8 @@ class Batch:
         place = 1
         for key in range(data[0] - 0xA0):
             name = KEYS[key]
-            found, place = _read(data, place, 0)
-            if found != key:
+            written_key, place = _read(data, place, 0)
+            if written_key != key:
                 raise ReportError("The keys of a batch are in the order 0, 1, 2 and so on.")
             size, place = _read(data, place, 0 if name in _NUMBERS else 2)
             if name in _NUMBERS:

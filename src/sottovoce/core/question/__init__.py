@@ -23,9 +23,9 @@ QUESTIONS = {
 _OTHERS = (
     "core.question.several:Several",
     "core.question.base:Question",
-    "core.question.base:question_class",
-    "core.question.base:question_from_brief",
-    "core.question.base:question_from_spec",
+    "core.question.read:question_class",
+    "core.question.read:question_from_brief",
+    "core.question.read:question_from_spec",
 )
 _NAMES = by_name(*QUESTIONS.values(), *_OTHERS)  # type checkers read them in the stub, written by `scripts.write_stub`
 

@@ -1,9 +1,6 @@
 # Written by `python -m scripts.write_stub` from the names in __init__.py.
 from sottovoce.core.question.attributes import Attributes as Attributes
 from sottovoce.core.question.base import Question as Question
-from sottovoce.core.question.base import question_class as question_class
-from sottovoce.core.question.base import question_from_brief as question_from_brief
-from sottovoce.core.question.base import question_from_spec as question_from_spec
 from sottovoce.core.question.cdf import Cdf as Cdf
 from sottovoce.core.question.circular_mean import CircularMean as CircularMean
 from sottovoce.core.question.density import Density as Density
@@ -13,6 +10,9 @@ from sottovoce.core.question.group_mean import GroupMean as GroupMean
 from sottovoce.core.question.mean import Mean as Mean
 from sottovoce.core.question.quantile import Quantile as Quantile
 from sottovoce.core.question.range import Range as Range
+from sottovoce.core.question.read import question_class as question_class
+from sottovoce.core.question.read import question_from_brief as question_from_brief
+from sottovoce.core.question.read import question_from_spec as question_from_spec
 from sottovoce.core.question.several import Several as Several
 from sottovoce.core.question.variance import Variance as Variance
 from sottovoce.core.question.vector_mean import VectorMean as VectorMean

@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from sottovoce.core.domain.base import Domain, domain_from_spec
-from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.late import load
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text, reject
-from sottovoce.core.question import QUESTIONS
 from sottovoce.core.specs import Spec, take
 
 
@@ -101,31 +99,3 @@ def _plain(value: object) -> Any:
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
     return decimal_text(value) if isinstance(value, Decimal) else value
-
-
-def question_class(kind: str) -> type[Question]:
-    """The class of a kind of question."""
-    named: type[Question] = load(QUESTIONS[kind])
-    return named
-
-
-def question_from_brief(brief: object, domain: Domain, *, device: bool = False) -> Question:
-    """The question of a specification, with a domain from elsewhere. A device also answers kinds it does not know."""
-    kind = brief.get("kind") if isinstance(brief, Mapping) else None
-    if isinstance(kind, str) and kind in QUESTIONS:
-        return question_class(kind).about(domain, _without(brief, "kind"))
-    if kind is not None and device:
-        unknown: Question = load("core.unknown:UnknownQuestion").of(brief, domain)
-        return unknown
-    raise SpecError(f"A question of a specification must have a kind among {', '.join(QUESTIONS)}.")
-
-
-def question_from_spec(spec: object, *, device: bool = False) -> Question:
-    """The question a specification describes."""
-    if not isinstance(spec, Mapping) or "domain" not in spec:
-        raise SpecError("A question of a specification must have a kind and a domain.")
-    return question_from_brief(_without(spec, "domain"), domain_from_spec(spec["domain"]), device=device)
-
-
-def _without(spec: Any, name: str) -> Spec:
-    return {key: value for key, value in spec.items() if key != name}

@@ -71,17 +71,17 @@ def check_circle(owner: str, domain: object) -> None:
 
 def listed(name: str, owner: str, values: object) -> tuple[Any, ...]:
     """A list of at least one value."""
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or not (found := tuple(values)):
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or not (items := tuple(values)):
         raise reject(name, owner, "a list of at least one", values)
-    return found
+    return items
 
 
-def values_of(name: str, owner: str, domain: Domain, given: object) -> tuple[Any, ...]:
+def values_of(name: str, owner: str, domain: Domain, candidates: object) -> tuple[Any, ...]:
     """Values of a domain: categories as they are, numbers as exact decimals.
 
     Points may also lie between two possible answers, such as between whole numbers.
     """
-    values = listed(name, owner, given)
+    values = listed(name, owner, candidates)
     if domain.choices is None:
         values = tuple(check_decimal(name, owner, value) for value in values)
     step = domain.spacing
@@ -98,8 +98,8 @@ def values_of(name: str, owner: str, domain: Domain, given: object) -> tuple[Any
 def _rounded_down(value: Decimal, domain: Any, step: Decimal) -> int | Fraction:
     """The largest number of a domain with a step that is not above a number."""
     above = Fraction(value) - Fraction(domain.low)
-    found = Fraction(domain.low) + above // Fraction(step) * Fraction(step)
-    return found.numerator if found.denominator == 1 else found
+    number = Fraction(domain.low) + above // Fraction(step) * Fraction(step)
+    return number.numerator if number.denominator == 1 else number
 
 
 def in_order(domain: Domain, first: Any, second: Any) -> bool:

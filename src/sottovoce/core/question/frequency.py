@@ -16,7 +16,6 @@ class Frequency(Question):
     """The share of each value."""
 
     kind: ClassVar[str] = "frequency"
-    room: ClassVar[str] = "shares"
     noun: ClassVar[str] = "share"
     is_share: ClassVar[bool] = True
     domain: Domain

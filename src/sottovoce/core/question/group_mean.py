@@ -20,7 +20,6 @@ class GroupMean(Question):
     """The mean of a number in each of several groups; both the group and the number are private."""
 
     kind: ClassVar[str] = "group-mean"
-    room: ClassVar[str] = "group"
     noun: ClassVar[str] = "mean"
     unit_power: ClassVar[int] = 1
     by: Domain

@@ -15,7 +15,6 @@ class VectorMean(Question):
     """The mean of each coordinate of a vector."""
 
     kind: ClassVar[str] = "vector-mean"
-    room: ClassVar[str] = "vector"
     noun: ClassVar[str] = "mean of a coordinate"
     domain: Domain
 

@@ -14,7 +14,7 @@ from sottovoce.core.statistic.base import Limits, Statistic
 
 @declared
 class CountCohorts(Statistic):
-    """For each cohort, or row of a sketch: one cell for the number of its reports, then one for each of their bits."""
+    """Cells of each cohort, or row of a sketch: the number of its reports, then a count for each of their bits."""
 
     kind: ClassVar[str] = "cohorts"
     kernel: ClassVar[str] = "fast.counting:cohorts"

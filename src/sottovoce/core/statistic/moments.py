@@ -19,11 +19,11 @@ POWERS = ((0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (1, 1))  # of the two reports,
 
 @declared
 class Moments(Statistic):
-    """Of two channels side by side whose reports are numbers: n, sums of y, z, y**2, z**2 and y z.
+    """Moments of two channels side by side whose reports are numbers: n, sums of y, z, y**2, z**2 and y z.
 
-    A channel may read its outputs by several scales, one stretch of outputs after another. Readings are straight lines
-    on each stretch only, so there are six cells for each pair of stretches, and y and z are counted from the first
-    output of their stretch on. The second channel's stretches vary faster.
+    A channel may read its outputs by several scales, one interval of outputs after another. Readings are straight lines
+    on each interval only, so there are six cells for each pair of intervals, and y and z are counted from the first
+    output of their interval on. The second channel's intervals vary faster.
     """
 
     kind: ClassVar[str] = "moments"
@@ -58,26 +58,26 @@ class Moments(Statistic):
 
 
 def _largest(channel: Channel) -> Iterable[tuple[int, int]]:
-    """The largest numbers of each pair of stretches."""
+    """The largest numbers of each pair of intervals."""
     first, second = ([end - start - 1 for start, end in pairwise(ends)] for ends in _starts(channel))
     return product(first, second)
 
 
 def _possible(most_y: int, most_z: int, n: int, y: int, z: int, yy: int, zz: int, yz: int) -> bool:
     """Whether n pairs of whole numbers from 0 can have these sums."""
-    spread_y, spread_z, both = n * yy - y * y, n * zz - z * z, n * yz - y * z
+    spread_y, spread_z, joint = n * yy - y * y, n * zz - z * z, n * yz - y * z
     return (
         y <= yy <= most_y * y
         and z <= zz <= most_z * z
         and (yy - y) % 2 == (zz - z) % 2 == 0
         and most_y * z + most_z * y - n * most_y * most_z <= yz <= min(most_z * y, most_y * z)
         and min(spread_y, spread_z) >= 0
-        and both * both <= spread_y * spread_z
+        and joint * joint <= spread_y * spread_z
     )
 
 
 def bounds(part: Channel) -> tuple[int, ...] | None:
-    """Where the stretches of a channel begin, and its number of outputs; None if reports are not numbers."""
+    """The first output of each interval of a channel, and its number of outputs; None if reports are not numbers."""
     scales, outputs = scales_of(part), outputs_of(part)
     if scales is None or outputs is None or part.publics:
         return None

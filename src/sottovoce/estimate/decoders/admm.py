@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.hierarchy import HierarchyEvidence
 from sottovoce.estimate.distribution.readings.tree import Tree
-from sottovoce.estimate.evidence import Evidence, Offer
-
-Floats = NDArray[np.float64]
+from sottovoce.estimate.evidence import Evidence, Floats, Offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +35,9 @@ class AdmmDecoder(Decoder):
         branches = evidence.branches
         # A level that nobody answered about says nothing; least squares needs some weight for the leaves.
         weights = [max(weight, 1e-9) if self.weighted else 1.0 for weight in evidence.level_weights()]
-        tree = Tree(branches[0].sets.codes, tuple(one.sets.width for one in branches), tuple(weights))
-        found = nearest_shares(tree, evidence.levels(), tolerance=self.tolerance, steps=self.steps)
-        return Decoded(found.shares, Fit(found.steps, found.gap))
+        tree = Tree(branches[0].sets.codes, tuple(branch.sets.width for branch in branches), tuple(weights))
+        nearest = nearest_shares(tree, evidence.levels(), tolerance=self.tolerance, steps=self.steps)
+        return Decoded(nearest.shares, Fit(nearest.steps, nearest.gap))
 
 
 class Nearest(NamedTuple):

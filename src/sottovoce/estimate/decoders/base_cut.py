@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sottovoce.estimate.decoder import Decoded, Decoder
-from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.evidence import Evidence, Floats, Offer
 
-Floats = NDArray[np.float64]
 CUT = 0.05  # probability that any code of share zero is kept (Bonferroni, normal approximation)
 
 

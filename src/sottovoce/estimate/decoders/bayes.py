@@ -15,7 +15,7 @@ from sottovoce.estimate.distribution.bayes.heaps import heaps
 from sottovoce.estimate.distribution.bayes.modes import smooth
 from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS
 from sottovoce.estimate.evidence import Evidence, Offer
-from sottovoce.estimate.shares.maximise import NotConvergedWarning, certificate, outside
+from sottovoce.estimate.frequency.maximise import NotConvergedWarning, certificate, outside
 from sottovoce.fast.threads import small_matrices
 
 
@@ -42,16 +42,16 @@ class BayesDecoder(Decoder):
             raise ParameterError("The decoder bayes is for distributions.")
         mixture, widths = evidence.likelihood(), source.buckets.widths
         try:
-            given = condensed(mixture, widths)
+            coarse = condensed(mixture, widths)
         except TooLargeError:
             return _fallback(evidence, "their likelihood is too large")
         with small_matrices():
             walks = FEW_WALKS if self.fast else WALKS
-            found = smooth(given, source.circular, walks, heaps(given, mixture, source.buckets))
-        if found.shares is None:
+            modes = smooth(coarse, source.circular, walks, heaps(coarse, mixture, source.buckets))
+        if modes.shares is None:
             return _fallback(evidence, "no mode was found")
-        values = given.spread(found.shares, widths) + found.points
-        return Decoded(values, Fit(found.steps, certificate(mixture.slope(values))))
+        values = coarse.spread(modes.shares, widths) + modes.points
+        return Decoded(values, Fit(modes.steps, certificate(mixture.slope(values))))
 
     def quality(self, evidence: Evidence) -> str:
         return f"those of a likelihood with smooth priors ({self.name})"

@@ -11,16 +11,16 @@ from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Own
 from sottovoce.estimate.distribution.iterate import accelerated, iterate
 from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.frequency.information import free_maximum
+from sottovoce.estimate.frequency.maximise import MAX_ITERATIONS, TOLERANCE, maximise
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.information import free_maximum
-from sottovoce.estimate.shares.maximise import MAX_ITERATIONS, TOLERANCE, maximise
 
 
 @dataclass(frozen=True, slots=True)
 class EmDecoder(Decoder):
     """Shares whose log-likelihood per report is within `tolerance` of the largest; `fit.gap` bounds the difference
-    (`estimate.shares.maximise`). Its own intervals are those of the largest likelihood without the border of the
-    simplex (`estimate.shares.information`), moved into [0, 1].
+    (`estimate.frequency.maximise`). Its own intervals are those of the largest likelihood without the border of the
+    simplex (`estimate.frequency.information`), moved into [0, 1].
 
     For a distribution it is EM that ends early, when the total log-likelihood changes by less than `stop`, by default
     by e**epsilon / 1000 (`estimate.distribution.iterate`); with a tolerance it is run to the largest likelihood.
@@ -35,10 +35,10 @@ class EmDecoder(Decoder):
     stop: float | None = None
 
     def __post_init__(self) -> None:
-        given, stop = self.tolerance, self.stop
-        if given is not None and (not _is_number(given) or not 1e-12 <= given < 1):
-            raise reject("tolerance", "a likelihood decoder", "a number in [1e-12, 1)", given)
-        if stop is not None and (given is not None or not _is_number(stop) or not stop > 0):
+        tolerance, stop = self.tolerance, self.stop
+        if tolerance is not None and (not _is_number(tolerance) or not 1e-12 <= tolerance < 1):
+            raise reject("tolerance", "a likelihood decoder", "a number in [1e-12, 1)", tolerance)
+        if stop is not None and (tolerance is not None or not _is_number(stop) or not stop > 0):
             raise reject("stop", "a likelihood decoder", "a number above 0, and is not for a tolerance", stop)
         check_integer("max_iterations", "a likelihood decoder", self.max_iterations, 0, 1 << 40)
 
@@ -65,5 +65,5 @@ class EmDecoder(Decoder):
         return f"those of largest likelihood ({self.name})"
 
 
-def _is_number(given: object) -> bool:
-    return isinstance(given, (int, float)) and not isinstance(given, bool)
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.estimate.decoder import Decoded, Decoder
-from sottovoce.estimate.evidence import Evidence, Offer
-
-Floats = NDArray[np.float64]
+from sottovoce.estimate.evidence import Evidence, Floats, Offer
 
 
 def norm_mul(values: Floats) -> Floats:

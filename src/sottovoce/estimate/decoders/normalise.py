@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.estimate.decoder import Decoded, Decoder, Own
-from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.evidence import Evidence, Floats, Offer
 from sottovoce.estimate.request import Target
-
-Floats = NDArray[np.float64]
 
 
 def normalise(values: Floats) -> Floats:

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.estimate.decoder import Decoded, Decoder, Own
 from sottovoce.estimate.decoders.normalise import summing_to_one
-from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.evidence import Evidence, Floats, Offer
 from sottovoce.estimate.request import Target
-
-Floats = NDArray[np.float64]
 
 
 def simplex(values: Floats) -> Floats:

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.params import check_integer
 from sottovoce.estimate.decoder import Decoded, Decoder
 from sottovoce.estimate.decoders.norm_mul import norm_mul
-from sottovoce.estimate.evidence import Evidence, Offer, OutputTally
-from sottovoce.estimate.shares.maximise import maximise
-from sottovoce.estimate.shares.mixture import Dense, Product
+from sottovoce.estimate.evidence import Evidence, Floats, Offer, OutputTally
+from sottovoce.estimate.frequency.maximise import maximise
+from sottovoce.estimate.frequency.mixture import Dense, Product
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 TOLERANCE = 1e-6  # of the log-likelihood per report; statistical error is far larger
 RIDGE = 1e-6  # of the mean of the diagonal, so that a singular matrix has an inverse
 
@@ -50,7 +47,7 @@ class SmallSampleDecoder(Decoder):
         rng = np.random.default_rng(self.seed)
         products, squares = 0.0, 0.0
         for _ in range(self.runs):
-            drawn = [OutputTally(one.law, rng.multinomial(one.cells.sum(), _law(shares @ one.law))) for one in tallies]
+            drawn = [OutputTally(law, rng.multinomial(cells.sum(), _law(shares @ law))) for law, cells in tallies]
             again, _ = maximise(_mixture(drawn), tolerance=TOLERANCE)
             term = second_order(again, drawn)
             products += float(term @ (again - shares))
@@ -67,7 +64,7 @@ def _law(probabilities: Floats) -> Floats:
 
 
 def _mixture(tallies: list[OutputTally]) -> Product:
-    seen = [(one.law[:, one.cells > 0], one.cells[one.cells > 0]) for one in tallies]
+    seen = [(law[:, cells > 0], cells[cells > 0]) for law, cells in tallies]
     return Product([Dense(np.ascontiguousarray(law.T), cells.astype(np.float64)) for law, cells in seen])
 
 
@@ -80,8 +77,8 @@ def second_order(shares: Floats, tallies: list[OutputTally]) -> Floats:
     Reference: Rilstone, Srivastava, Ullah, "The second-order bias and mean squared error of nonlinear estimators",
     Journal of Econometrics 1996.
     """
-    rows = np.concatenate([(one.law / (shares @ one.law)).T[one.cells > 0] for one in tallies])
-    counts = np.concatenate([one.cells[one.cells > 0] for one in tallies]).astype(np.float64)
+    rows = np.concatenate([(law / (shares @ law)).T[cells > 0] for law, cells in tallies])
+    counts = np.concatenate([cells[cells > 0] for _, cells in tallies]).astype(np.float64)
     n = float(counts.sum())
     weights = counts[:, None] / n
     slope = (weights * rows).T @ rows

@@ -79,10 +79,10 @@ class PartAnswer(LinearAnswer):
             np.minimum(values, np.minimum(inner.low, outer.low)), np.maximum(values, np.maximum(inner.high, outer.high))
         )
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        if method == COMPATIBLE:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        if request.method == COMPATIBLE:
             return self.source.few()
-        return self.source.unevenness or LinearAnswer.doubt(self, method, level, most)
+        return self.source.unevenness or LinearAnswer.doubt(self, request, most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +145,12 @@ class QuantileAnswer(AnswerEvidence):
         places = places[:: -(-max(len(places), 1) // CHECKED)]
         return ShareSums(self.source, np.asarray(np.arange(d) < places[:, None], np.float64).reshape(-1, d))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        if method == COMPATIBLE:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        if request.method == COMPATIBLE:
             return self.source.few()
-        if method == EVEN and not self._single_answers(level):
+        if request.method == EVEN and not self._single_answers(request.level):
             return UNEVEN
-        return self.source.unevenness or self._heights(level).doubt(level, max(most, MOST_EXCESS))
+        return self.source.unevenness or self._heights(request.level).doubt(request.level, max(most, MOST_EXCESS))
 
     def _single_answers(self, level: float) -> bool:
         """Whether method "even" spreads nothing: each bucket is one possible answer, and no edges are averaged."""
@@ -221,8 +221,8 @@ class SpreadAnswer(AnswerEvidence):
         low, high = self.quantiles.interval(request.at(1 - (1 - request.level) / 2))
         return Bounds(np.maximum(low[1:] - high[:1], 0), high[1:] - low[:1])
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.quantiles.doubt(method, level, most)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.quantiles.doubt(request, most)
 
     def variances(self, target: Target) -> Floats:
         return np.array([self.quantiles.variances(target).sum()])

@@ -244,8 +244,8 @@ class DistributionEvidence(Evidence):
     def warning(self) -> str | None:
         return self.checked.doubt(0.95, most_excess(0.95))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.checked.doubt(level, most, method if self.is_small else "normal")
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.checked.doubt(request.level, most, request.method if self.is_small else "normal")
 
     # --- showing -----------------------------------------------------------------------------------
     def sentence(self, found: Estimate, level: float) -> str:

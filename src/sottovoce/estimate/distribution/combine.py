@@ -17,10 +17,10 @@ from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Floats, Functional, Offer
+from sottovoce.estimate.frequency.mixture import Mixture, Product
 from sottovoce.estimate.heterogeneity import p_value
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.mixture import Mixture, Product
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.outputs import OutputsEvidence

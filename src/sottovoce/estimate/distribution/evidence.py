@@ -28,8 +28,8 @@ from sottovoce.estimate.distribution.readings.transition import LevelsTransition
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
 from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints
+from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
 READS = (CountOutputs, Sums)

@@ -5,7 +5,7 @@ its authors end it early. EMS smooths the shares after each update, with the wei
 neighbours; at a border the weights 2/3 and 1/3 are left, and shares are scaled to sum to one again.
 
 To the largest likelihood, `accelerated` needs tens of times fewer updates than EM. It ends by a certificate: the
-log-likelihood is concave, so the largest gradient bounds what is left (`estimate.shares.maximise.certificate`).
+log-likelihood is concave, so the largest gradient bounds what is left (`estimate.frequency.maximise.certificate`).
 
 Reference: Li et al., "Estimating numerical distributions under local differential privacy", SIGMOD 2020, section 5.5;
 Nychka, "Some properties of adding a smoothing step to the EM algorithm", Statistics and Probability Letters 1990;
@@ -22,8 +22,8 @@ import numpy as np
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.decoder import Fit
 from sottovoce.estimate.evidence import Floats
-from sottovoce.estimate.shares.maximise import certificate, em_step, ended
-from sottovoce.estimate.shares.mixture import Mixture, Slope
+from sottovoce.estimate.frequency.maximise import certificate, em_step, ended
+from sottovoce.estimate.frequency.mixture import Mixture, Slope
 
 _LONGER = 4.0  # a step that helped may be so many times as long next time
 _SHORT = 1.05  # a shorter step is no extrapolation

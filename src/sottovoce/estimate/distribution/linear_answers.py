@@ -64,8 +64,8 @@ class AnswerEvidence(Evidence):
     def warning(self) -> str | None:
         return self.sums.doubt(0.95, most_excess(0.95))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.sums.doubt(level, most, method)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.sums.doubt(request.level, most, request.method)
 
     def sentence(self, found: Estimate, level: float) -> str:
         if len(self.labels) == 1:

@@ -15,12 +15,12 @@ from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets
 from sottovoce.estimate.distribution.outputs import MORE
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Floats, Offer
+from sottovoce.estimate.frequency.base import SharesEvidence
+from sottovoce.estimate.frequency.laws import left_inverse, output_law
+from sottovoce.estimate.frequency.matrix import MatrixEvidence
+from sottovoce.estimate.frequency.mixture import Mixture
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.base import SharesEvidence
-from sottovoce.estimate.shares.laws import left_inverse, output_law
-from sottovoce.estimate.shares.matrix import MatrixEvidence
-from sottovoce.estimate.shares.mixture import Mixture
 
 MOST_LISTED = 256  # values, the law of whose reports is written down
 
@@ -79,8 +79,8 @@ class SharesDistribution(DistributionEvidence):
     def inside(self, request: IntervalRequest) -> Bounds:
         return self.shares.inside(request)
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.shares.doubt(method, level, most)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.shares.doubt(request, most)
 
     def scores_of(self, rows: Floats) -> ReportScores | None:
         """Where the reports are counted one by one, as by randomized response."""
@@ -109,7 +109,7 @@ class SharesDistribution(DistributionEvidence):
         """Without a law of single reports, as often as for the worst of the single values that a sum is made of."""
         if self._law is not None:
             return DistributionEvidence.excess_of(self, sums, level, target)
-        single = self.shares.excess("normal", level)
+        single = self.shares.excess(IntervalRequest(level, "normal"))
         return np.array([single[row != 0].max(initial=1.0) for row in sums.rows])
 
     def reach_of(self, weights: Floats) -> float:

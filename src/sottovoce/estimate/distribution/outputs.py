@@ -22,10 +22,10 @@ from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.transition import Transition, WaveTransition
 from sottovoce.estimate.distribution.share_sums import COMPATIBLE, ShareSums
 from sottovoce.estimate.evidence import Contributions, Counted, Evidence, Floats, Functional, Ints, Offer
+from sottovoce.estimate.frequency.mixture import Mixture
 from sottovoce.estimate.mean.scores import MOST_SCORES, ReportScores, ScoreMoments
 from sottovoce.estimate.reading import OutputReading
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.mixture import Mixture
 
 MOST_COMPATIBLE = 256  # buckets
 MORE = 4  # reports that are added for errors: about the square of the normal quantile of 95 %

@@ -82,7 +82,7 @@ class ShareSums:
         good = all((self.excess(level) <= most).all() for level, most in limits)
         return "normal" if good else GUARDED
 
-    def doubt(self, level: float, most: float = MOST_EXCESS, method: str = "normal") -> str | None:
+    def doubt(self, level: float, most: float = MOST_EXCESS, method: str | None = "normal") -> str | None:
         """The warning about intervals, if they may miss too often."""
         if method == GUARDED and self.bets:
             return None

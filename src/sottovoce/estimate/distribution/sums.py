@@ -12,9 +12,9 @@ from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Counted, Floats, Ints
+from sottovoce.estimate.frequency.sums import bins
 from sottovoce.estimate.mean.scores import ScoreMoments
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.sums import bins
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,10 +17,10 @@ from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, deviate
+from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.gaussian.shape import Shape, shape_of
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.supports import SupportsEvidence
 from sottovoce.tally.tally import Tally
 
 _FARTHEST = 4.0  # normal half-widths, within which the end of a likelihood interval is searched
@@ -33,28 +32,24 @@ class GaussianEvidence(Evidence):
     """Evidence about one parameter of the population; the sample has no model."""
 
     noun: ClassVar[str] = "mean"
+    shape: Shape | None  # what the reports tell about the shape of the law of the answers, if they tell any
     __slots__ = ()
 
-    def sentence(self, found: Estimate, level: float) -> str:
-        (low,), (high,) = found.quiet_ci(level)
+    def sentence(self, estimate: Estimate, level: float) -> str:
+        (low,), (high,) = estimate.quiet_ci(level)
         (name,), (bottom, ceiling) = self.labels, self.limits
-        doubt = found.doubt(level)
+        doubt = estimate.doubt(level)
         return (
-            f"Assuming normally distributed answers, the {name} of the population is {found.value:.6g} on a scale"
-            f" from {bottom:g} to {ceiling:g}, with a standard error of {found.std_errors[0]:.2g} ({level:.0%}"
-            f" {found.default_method} interval from {low:.6g} to {high:.6g}).{'' if doubt is None else ' ' + doubt}"
+            f"Assuming normally distributed answers, the {name} of the population is {estimate.value:.6g} on a scale"
+            f" from {bottom:g} to {ceiling:g}, with a standard error of {estimate.std_errors[0]:.2g} ({level:.0%}"
+            f" {estimate.default_method} interval from {low:.6g} to {high:.6g}).{'' if doubt is None else ' ' + doubt}"
         )
 
-    @property
-    @abstractmethod
-    def shape(self) -> Shape | None:
-        """What the reports tell about the shape of the law of the answers, if they tell any."""
-
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return Evidence.doubt(self, method, level, most) if self.shape is None else self.shape.sentence()
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return Evidence.doubt(self, request, most) if self.shape is None else self.shape.sentence()
 
     def check(self, target: Target) -> None:
-        """A model of the population gives no estimates for the sample."""
+        """Refuse the sample: the model is about the population."""
         if target != Target.POPULATION:
             raise ParameterError(
                 "Gaussian estimates are about the population only; the target 'sample' is not available."
@@ -76,11 +71,7 @@ class GaussianSideEvidence(GaussianEvidence):
     threshold: float
     deviation: float
     ends: tuple[float, float]
-    told: Shape | None = None
-
-    @property
-    def shape(self) -> Shape | None:
-        return self.told
+    shape: Shape | None = None
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -99,20 +90,17 @@ class GaussianSideEvidence(GaussianEvidence):
         with np.errstate(divide="ignore"):
             return np.asarray(self.share.variances(target) * (self.deviation / steep) ** 2)
 
-    def interval(self, request: IntervalRequest) -> Bounds:
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         self.check(request.target)
-        if request.method == "normal":
-            return self.normal(request)
-        low, high = self.share.interval(request)
-        return Bounds(self._mean(low), self._mean(high))
+        return Bounds(*map(self._mean, self.share.interval(request)))
 
     def normal_is_poor(self) -> Flags:
         far = np.abs(self.values() - self.threshold) > 2 * self.deviation
         return np.asarray(far | (self.n < POOR_BELOW))
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        known = GaussianEvidence.doubt(self, method, level, most)
-        return self.share.doubt(method, level, most) if known is None and method == "wilson" else known
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        known = GaussianEvidence.doubt(self, request, most)
+        return self.share.doubt(request, most) if known is None and request.method == "wilson" else known
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -133,7 +121,7 @@ class GaussianFitEvidence(GaussianEvidence):
     about: str = "mean"
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Shape:  # type: ignore[override]
         return shape_of(self.model, self.mean, self.deviation)
 
     @property
@@ -145,13 +133,18 @@ class GaussianFitEvidence(GaussianEvidence):
 
     def variances(self, target: Target) -> Floats:
         self.check(target)
-        both = self.model.variance(self.mean, self.deviation)
-        return np.array([both[0, 0] if self.about == "mean" else both[1, 1] * self.deviation**2])
+        matrix = self._covariance
+        return np.array([matrix[0, 0] if self.about == "mean" else matrix[1, 1] * self.deviation**2])
+
+    @property
+    def _covariance(self) -> Floats:
+        """The covariance of the estimates of mean and log deviation."""
+        return self.model.variance(self.mean, self.deviation)
 
     def interval(self, request: IntervalRequest) -> Bounds:
         self.check(request.target)
-        if self.about == "deviation":  # on the scale of its logarithm, whichever request.method
-            wide = math.sqrt(self.model.variance(self.mean, self.deviation)[1, 1]) * deviate(request.level)
+        if self.about == "deviation":  # on the scale of its logarithm, whichever method
+            wide = math.sqrt(self._covariance[1, 1]) * deviate(request.level)
             ends = np.array([self.deviation * math.exp(-wide), self.deviation * math.exp(min(wide, 700))])
             return Bounds(*(np.array([end]) for end in np.clip(ends, *self.ends)))
         if request.method == "normal":
@@ -160,16 +153,16 @@ class GaussianFitEvidence(GaussianEvidence):
 
     def _end(self, level: float, side: int) -> float:
         """Where the profile likelihood of the mean has fallen to the bound of a level."""
-        both = self.model.variance(self.mean, self.deviation)
-        if not math.isfinite(both[0, 0]):
+        (variance, mixed), (_, log_variance) = self._covariance
+        if not math.isfinite(variance):
             return self.ends[0 if side < 0 else 1]
-        half = deviate(level) * math.sqrt(both[0, 0])
+        half = deviate(level) * math.sqrt(variance)
         away = side * half * np.linspace(0, _FARTHEST, _STEPS)
         ways = np.zeros((1, 1))
         if self.model.known is None:
             # Along the ridge, the log deviation is expected where the normal approximation has it.
-            spread = math.sqrt(both[1, 1] - both[0, 1] ** 2 / both[0, 0])
-            ways = (away * both[0, 1] / both[0, 0])[:, None] + spread * _ACROSS
+            spread = math.sqrt(log_variance - mixed**2 / variance)
+            ways = (away * mixed / variance)[:, None] + spread * _ACROSS
         heights = self.model.log(self.mean + away[:, None], self.deviation * np.exp(ways)).max(axis=1)
         fallen = heights.max() - heights
         beyond = np.flatnonzero(fallen > deviate(level) ** 2 / 2)
@@ -186,8 +179,7 @@ class GaussianFitEvidence(GaussianEvidence):
         return Axes.of("value", (self.about,))
 
     def normal_is_poor(self) -> Flags:
-        both = self.model.variance(self.mean, self.deviation)
-        return np.array([not math.sqrt(both[0, 0]) < self.deviation])
+        return np.array([not math.sqrt(self._covariance[0, 0]) < self.deviation])
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -203,12 +195,12 @@ def from_side(
     if not isinstance(view, Above) or rates is None:
         raise ParameterError("The mean needs reports about the side of a threshold.")
     share = SupportsEvidence(np.asarray(tally.cells[1:2], np.int64), tally.n, float(rates.own), float(rates.other))
-    told = None
+    shape = None
     if every is not None:
-        told = shape_of(every, *every.climb(float(view.threshold), deviation, (deviation, deviation)))
+        shape = shape_of(every, *every.climb(float(view.threshold), deviation, (deviation, deviation)))
     ends = float(domain.low), float(domain.high)
-    found = GaussianSideEvidence(share, float(view.threshold), deviation, ends, told)
-    return Estimate.of(Mean(domain), found, sources_of([tally]))
+    evidence = GaussianSideEvidence(share, float(view.threshold), deviation, ends, shape)
+    return Estimate.of(Mean(domain), evidence, sources_of([tally]))
 
 
 def fitted(
@@ -221,8 +213,8 @@ def fitted(
     mean, deviation = min(max(top[0], float(domain.low)), float(domain.high)), top[1]
     sources = [EstimateSource(part.mechanism, int(part.cells.sum())) for part in likelihood.parts]
     ends = float(domain.low), float(domain.high)
-    found = {"mean": Estimate.of(Mean(domain), GaussianFitEvidence(likelihood, mean, deviation, ends), sources)}
+    estimates = {"mean": Estimate.of(Mean(domain), GaussianFitEvidence(likelihood, mean, deviation, ends), sources)}
     if deviations is not None:
         spread = GaussianFitEvidence(likelihood, mean, deviation, deviations, "deviation")
-        found["deviation"] = Estimate.of(Variance(domain), spread, sources)
-    return found
+        estimates["deviation"] = Estimate.of(Variance(domain), spread, sources)
+    return estimates

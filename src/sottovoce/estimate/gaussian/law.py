@@ -94,12 +94,12 @@ def _digits(domain: Digit, mechanism: Mechanism, mean: Floats, deviation: Floats
         shares[~wide] = cells.sum(axis=1)
     if wide.any():
         middle = width * (np.arange(base) + 0.5)
-        found = np.full((int(wide.sum()), base), 1 / base)
+        series = np.full((int(wide.sum()), base), 1 / base)
         for wave in range(1, _WAVES + 1):
             turn = 2 * math.pi * wave / period
             height = 2 / (math.pi * wave) * math.sin(math.pi * wave / base)
-            found += height * np.exp(-((turn * spread[wide]) ** 2) / 2) * np.cos(turn * (middle - place[wide]))
-        shares[wide] = found
+            series += height * np.exp(-((turn * spread[wide]) ** 2) / 2) * np.cos(turn * (middle - place[wide]))
+        shares[wide] = series
     return shares
 
 
@@ -130,7 +130,7 @@ class Likelihood:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[Mechanism, Any]], known: float | None = None) -> Likelihood:
-        """Of mechanisms and their tallies; arms without reports are left out."""
+        """The likelihood of mechanisms and their tallies; arms without reports are left out."""
         listed = (ArmCells(mechanism, np.asarray(tally.cells, np.int64)) for mechanism, tally in parts if tally.n)
         return cls(tuple(listed), known)
 
@@ -165,12 +165,13 @@ class Likelihood:
 
     def variance(self, mean: float, deviation: float) -> Floats:
         """The covariance of the estimates of mean and log deviation; a known deviation has none."""
-        found = self.information(mean, deviation)
+        information = self.information(mean, deviation)
+        about_mean = information[0, 0]
         if self.known is not None:
-            return np.array([[1 / found[0, 0] if found[0, 0] > 0 else math.inf, 0.0], [0.0, 0.0]])
-        if not np.linalg.det(found) > 1e-12 * found[0, 0] * found[1, 1]:
+            return np.array([[1 / about_mean if about_mean > 0 else math.inf, 0.0], [0.0, 0.0]])
+        if not np.linalg.det(information) > 1e-12 * about_mean * information[1, 1]:
             return np.full((2, 2), math.inf)
-        return np.asarray(np.linalg.inv(found))
+        return np.asarray(np.linalg.inv(information))
 
     def climb(self, mean: float, deviation: float, limits: tuple[float, float]) -> tuple[float, float]:
         """The maximum near a start: the best of a grid, which gets finer if it is inside; then Fisher's scoring.
@@ -209,7 +210,7 @@ class Likelihood:
         return mean, deviation
 
     def _near(self, mean: float, deviation: float) -> Likelihood:
-        """Without the arms whose law is constant near the maximum: most scales matter only near a border."""
+        """The likelihood without arms whose law is constant nearby: most scales matter only near a border."""
         means = mean + deviation * np.linspace(-_AROUND, _AROUND, 25)[:, None]
         spreads = deviation * (np.ones(1) if self.known is not None else np.array([0.5, 1.0, 2.0]))
         laws = ((part, law(part.mechanism, means, spreads)) for part in self.parts)

@@ -11,10 +11,10 @@ import numpy as np
 from sottovoce.core.params import decimal_text
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Floats, Offer
+from sottovoce.estimate.frequency.supports import SupportsEvidence, clopper_pearson
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.supports import SupportsEvidence, clopper_pearson
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
@@ -47,18 +47,18 @@ class SignedSumEvidence(SingleMean):
     def variances(self, target: Target) -> Floats:
         return np.array([sum(float(part.variances(target)[0]) for part in self.parts)])
 
-    def sentence(self, found: Estimate, level: float) -> str:
-        (low,), (high,) = found.ci(level)
-        return f"{self.about}: {found.value:.6g} ({level:.0%} interval from {low:.6g} to {high:.6g})."
+    def sentence(self, estimate: Estimate, level: float) -> str:
+        (low,), (high,) = estimate.ci(level)
+        return f"{self.about}: {estimate.value:.6g} ({level:.0%} interval from {low:.6g} to {high:.6g})."
 
     @property
     def poor(self) -> bool:
         return any(part.poor for part in self.parts)
 
     def warning(self) -> str | None:
-        few = next((part.n for part in self.parts if part.poor), None)
         if not self.poor:
             return None
+        few = next(part.n for part in self.parts if part.poor)
         return (
             f"The normal interval is poor: {few} of its reports are too few to know their own variance."
             " The interval of the result named mean holds."
@@ -88,19 +88,19 @@ class CautiousMeanEvidence(SignedSumEvidence):
         low, high = clamped.interval(request.at(half).by("betting" if clamped.poor else "normal"))
         if self.below is not None:  # one side of an interval has half its error probability
             least, end = self.below.limits
-            low = low - np.clip(end - _of_bits(self.below, half).low, 0, end - least)
+            low = low - np.clip(end - _exact_limits(self.below, half).low, 0, end - least)
         if self.above is not None:
             end, most = self.above.limits
-            high = high + np.clip(_of_bits(self.above, half).high - end, 0, most - end)
+            high = high + np.clip(_exact_limits(self.above, half).high - end, 0, most - end)
         return Bounds(low - self.unasked[0], high + self.unasked[1])
 
     @property
     def poor(self) -> bool:
-        """No part of the interval is normal if that is poor."""
+        """False: where the normal interval of the clamped mean is poor, its betting interval is used."""
         return False
 
 
-def _of_bits(mean: MeanEvidence, level: float) -> Bounds:
+def _exact_limits(mean: MeanEvidence, level: float) -> Bounds:
     """Exact limits of a mean whose reports are one bit each."""
     read = mean.readings
     ones = read.counts[read.numbers > (read.low + read.high) / 2].sum()
@@ -125,13 +125,15 @@ class SeparateSharesEvidence(SupportsEvidence):
     def covariance(self, target: Target) -> Floats:
         return np.diag(self.variances(target))
 
-    def sentence(self, found: Estimate, level: float) -> str:
-        low, high = found.ci(level)
+    def sentence(self, estimate: Estimate, level: float) -> str:
+        low, high = estimate.ci(level)
         shares = ", ".join(
             f"{share:.4f} {name} ({max(0.0, left):.4f} to {min(1.0, right):.4f})"
-            for name, share, left, right in zip(self.labels, found.values, low, high, strict=True)
+            for name, share, left, right in zip(self.labels, estimate.values, low, high, strict=True)
         )
-        return f"{found.n} participants were asked about a threshold each. Shares and {level:.0%} intervals: {shares}."
+        return (
+            f"{estimate.n} participants were asked about a threshold each. Shares and {level:.0%} intervals: {shares}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +147,11 @@ class RangeEvidence(SeparateSharesEvidence):
     high: Decimal = Decimal(0)
     searchers: int = 0
 
-    def sentence(self, found: Estimate, level: float) -> str:
-        low, high = found.ci(level)
+    def sentence(self, estimate: Estimate, level: float) -> str:
+        low, high = estimate.ci(level)
         ends = ", ".join(
             f"{share:.4f} are {name} ({level:.0%} interval from {max(0.0, left):.4f} to {right:.4f})"
-            for name, share, left, right in zip(self.labels, found.values, low, high, strict=True)
+            for name, share, left, right in zip(self.labels, estimate.values, low, high, strict=True)
         )
         return (
             f"{self.searchers} participants were asked about thresholds, with one bit each. The range found is"

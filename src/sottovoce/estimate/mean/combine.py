@@ -11,10 +11,10 @@ import numpy as np
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, weighted_without_fakes
+from sottovoce.estimate.evidence import Bounds, Floats, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.heterogeneity import p_value
+from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.prior import Prior, expected_answers
 from sottovoce.estimate.request import IntervalRequest, Target
 
@@ -25,13 +25,10 @@ UNLIKE = "Combining means needs at least one mean, and a positive weight for eac
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CombinedMeanEvidence(Evidence):
+class CombinedMeanEvidence(SingleMean):
     """Independent means and their weights, which sum to one and do not depend on the reports."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
-    default: ClassVar[str] = "normal"
-    noun: ClassVar[str] = "mean"
-    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     parts: tuple[MeanEvidence, ...]
     weights: Floats
 
@@ -58,16 +55,15 @@ class CombinedMeanEvidence(Evidence):
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights[:, None], self.parts)
 
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         # Reading i of part k moves the sum by at most weight_k reach_k / n_k.
         squares = sum((w * part.reach) ** 2 / part.n for w, part in zip(self.weights, self.parts, strict=True))
         half = math.sqrt(squares * math.log(2 / (1 - request.level)) / 2)
         return Bounds(self.values() - half, self.values() + half)
 
-    def normal_is_poor(self) -> Flags:
-        return np.array([any(part.normal_is_poor()[0] for part in self.parts)])
+    @property
+    def poor(self) -> bool:
+        return any(part.poor for part in self.parts)
 
     def warning(self) -> str | None:
         return next(filter(None, (part.warning() for part in self.parts)), None)
@@ -85,9 +81,9 @@ def precision(mechanism: Mechanism, n: int, prior: Prior | None = None) -> float
 
 
 def weighted_mean(parts: tuple[MeanEvidence, ...], weights: Sequence[float] | None) -> CombinedMeanEvidence:
-    """The weighted sum; weights are scaled to sum to one, and those of least variance by default."""
+    """The weighted sum of means. Weights are scaled to sum to one; the default ones have the least variance."""
     if weights is None:
-        weights = [precision(one.counted.mechanism, one.n) for one in parts if one.counted is not None]
+        weights = [precision(part.counted.mechanism, part.n) for part in parts if part.counted is not None]
     scaled = np.asarray(weights, float)
     if scaled.shape != (len(parts),) or not (scaled > 0).all():
         raise ParameterError(UNLIKE)

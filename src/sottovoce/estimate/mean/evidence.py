@@ -17,6 +17,7 @@ from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence, Ints
+from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.betting import Sides, sides
 from sottovoce.estimate.mean.combine import UNLIKE, CombinedMeanEvidence, weighted_mean
 from sottovoce.estimate.mean.moments import (
@@ -34,7 +35,6 @@ from sottovoce.estimate.mean.readings import Readings, ReadSums, read
 from sottovoce.estimate.mean.single import ReadMean
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.tally.tally import Tally
 
 READS = (CountOutputs,)
@@ -113,27 +113,26 @@ def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | 
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> MeanEvidence:
-    """The evidence of cells."""
+    """The evidence of the cells of a tally about the mean answer."""
     check_numbers(mechanism, "estimate")
-    low, high, origin = numbers_of(mechanism)
-    readings = read(mechanism.channel, cells, origin)
+    numbers = numbers_of(mechanism)
+    readings = read(mechanism.channel, cells, numbers.origin)
     grid, known = rounding_of(mechanism.channel), profile(mechanism.channel)
     if grid is not None and holds_every_code(mechanism.domain, grid):
         known = replace(known, between=False)
-    ends = float(low + origin), float(high + origin)
-    return MeanEvidence(readings, ends, float(origin), known, Counted(mechanism, n, cells))
+    return MeanEvidence(readings, numbers.ends, float(numbers.origin), known, Counted(mechanism, n, cells))
 
 
-def answer(found: Evidence, question: Question) -> Evidence | None:
+def answer(evidence: Evidence, question: Question) -> Evidence | None:
     """The mean of numbers from evidence about their shares."""
-    return mean_of_shares(found, question.domain) if isinstance(found, SharesEvidence) else None
+    return mean_of_shares(evidence, question.domain) if isinstance(evidence, SharesEvidence) else None
 
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: Target = Target.POPULATION) -> Any:
     """The exact variance of the mean of n reports, for a given truth.
 
-    A number: all participants hold it. An array: the same for each of its numbers. A prior: answers are drawn from it,
-    and for the population that adds to the noise.
+    The truth is a number that all participants hold, an array of such numbers, each by itself, or a prior from which
+    answers are drawn; for the population the variance of the prior adds to the noise.
     """
     check_integer("n", "variance", n, 1, 1 << 53)
     if isinstance(truth, Prior):

@@ -26,21 +26,21 @@ class SummedMeanEvidence(ReadMean):
 
     @property
     def few(self) -> bool:
-        """As for counts, with the largest kurtosis that the variance and the range of readings allow."""
+        """The kurtosis is unknown, so the largest one that the variance and the range of readings allow is taken."""
         farthest = max(abs(end - float(self.sums.mean)) for end in self.reached)
         return self.n * self.spread < POOR_BELOW * farthest**2
 
 
 def from_sums(mechanism: Mechanism, stretches: Sequence[Sequence[int]]) -> SummedMeanEvidence:
     """The evidence of n, the sum and the sum of squares of the outputs of each stretch, from its first output on."""
-    low, high, origin = numbers_of(mechanism)
-    scales, ends = scale_of(mechanism.channel, origin)
+    numbers = numbers_of(mechanism)
+    scales, ends = scale_of(mechanism.channel, numbers.origin)
     borders = [s.read(output) for s, end in zip(scales, ends, strict=True) for output in (s.first, end - 1)]
     return SummedMeanEvidence(
         sums_of_powers(scales, stretches),
-        (float(low + origin), float(high + origin)),
+        numbers.ends,
         (float(min(borders)), float(max(borders))),
-        float(origin),
+        float(numbers.origin),
         profile(mechanism.channel),
         mechanism.question,
     )

@@ -23,7 +23,7 @@ from sottovoce.core.channel import Rounding
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import Numeric, need, rounding_of, scales_of
 from sottovoce.core.channel.shapes import after_rounding
-from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.base import Domain, Numbers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
@@ -72,8 +72,8 @@ class Profile:
         def line(slope: float) -> float:
             return slope * float(np.clip(square, squares.min(), squares.max())) + self.height(slope, centre)
 
-        found = scipy.optimize.minimize_scalar(line, bounds=SLOPES, method="bounded", options={"xatol": 1e-7})
-        return float(found.fun)
+        best = scipy.optimize.minimize_scalar(line, bounds=SLOPES, method="bounded", options={"xatol": 1e-7})
+        return float(best.fun)
 
     def height(self, slope: float, centre: float) -> float:
         """The largest V - slope M over all answers: at a grid point, or at a vertex between two."""
@@ -91,11 +91,11 @@ def variance_at(mechanism: Mechanism, answer: Any) -> Fraction:
     if not isinstance(answer, (int, float, Decimal, Fraction, np.integer, np.floating)) or isinstance(answer, bool):
         raise reject("truth", "variance", "a number", answer)
     plain = answer.item() if isinstance(answer, np.generic) else answer
-    low, high, origin = numbers_of(mechanism)
+    numbers = low, high, origin = numbers_of(mechanism)
     # A float stands for the shortest decimal that prints it, as in a domain: 124.2 does not exceed the end 124.2.
     code = Fraction(repr(plain) if isinstance(plain, float) else plain) - origin if math.isfinite(plain) else high + 1
     if not low <= code <= high:
-        raise _outside(low + origin, high + origin, plain)
+        raise _outside(numbers, plain)
     first, second = need(mechanism.channel, Numeric).moments(code)
     return second - first**2
 
@@ -107,16 +107,16 @@ def variances_at(mechanism: Mechanism, answers: Any) -> Floats:
         values = np.asarray(answers, float)
     except (TypeError, ValueError):
         raise reject("truth", "variance", "numbers of the domain", answers) from None
-    low, high, origin = numbers_of(mechanism)
-    ends = float(low + origin), float(high + origin)
-    wrong = ~((values >= ends[0]) & (values <= ends[1]))
+    numbers = numbers_of(mechanism)
+    wrong = ~((values >= numbers.ends[0]) & (values <= numbers.ends[1]))
     if wrong.any():
-        raise _outside(low + origin, high + origin, float(values[wrong].flat[0]))
-    return profile(mechanism.channel).at(values - float(origin))
+        raise _outside(numbers, float(values[wrong].flat[0]))
+    return profile(mechanism.channel).at(values - float(numbers.origin))
 
 
-def _outside(low: Fraction, high: Fraction, value: object) -> ParameterError:
-    return reject("truth", "variance", f"a number in [{float(low):g}, {float(high):g}]", value)
+def _outside(numbers: Numbers, value: object) -> ParameterError:
+    low, high = numbers.ends
+    return reject("truth", "variance", f"a number in [{low:g}, {high:g}]", value)
 
 
 def worst_case_variance(mechanism: Mechanism) -> float:
@@ -144,7 +144,7 @@ def average_variance(mechanism: Mechanism, prior: Any) -> float:
 
 
 def check_numbers(mechanism: Mechanism, owner: str) -> None:
-    """Only reports that are read as numbers have such a variance."""
+    """Refuse mechanisms whose reports are not read as numbers about one mean."""
     if isinstance(mechanism.question, GroupMean):
         raise ParameterError(
             f"{owner} is about one mean; {mechanism.name} has several: use variance((shares, priors), n)."
@@ -160,7 +160,7 @@ def check_numbers(mechanism: Mechanism, owner: str) -> None:
         raise ParameterError(f"The reports of this {mechanism.name} are not read as numbers without bias.")
 
 
-def numbers_of(mechanism: Mechanism) -> tuple[Fraction, Fraction, Fraction]:
+def numbers_of(mechanism: Mechanism) -> Numbers:
     """Lowest and highest code, and the map from codes to answers."""
     numbers = mechanism.domain.numbers
     if numbers is None:

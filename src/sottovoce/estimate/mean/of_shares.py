@@ -15,9 +15,9 @@ import numpy as np
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.question import Mean, Question
 from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.base import SharesEvidence
 
 
 class CodedNumbers(NamedTuple):
@@ -32,9 +32,9 @@ class CodedNumbers(NamedTuple):
         return self.centre + float(self.away[0]), self.centre + float(self.away[-1])
 
 
-def coded_numbers(found: SharesEvidence, domain: Domain) -> CodedNumbers | None:
+def coded_numbers(shares: SharesEvidence, domain: Domain) -> CodedNumbers | None:
     """The numbers of the codes, if shares are those of a domain of whole numbers."""
-    if found.question is None or found.question.domain != domain or domain.numbers is None or domain.size is None:
+    if shares.question is None or shares.question.domain != domain or domain.numbers is None or domain.size is None:
         return None
     low, high, origin = domain.numbers
     if high - low != domain.size - 1:
@@ -70,28 +70,28 @@ class WeightedSharesEvidence(SingleMean):
 
     def variances(self, target: Target) -> Floats:
         """For the sample, the squares of the answers are not noise."""
-        each = self.spread if target == Target.POPULATION else min(self.square - self.held, self.spread)
-        return np.array([max(each, 0.0) / self.n])
+        spread = self.spread if target == Target.POPULATION else min(self.square - self.held, self.spread)
+        return np.array([max(spread, 0.0) / self.n])
 
     @property
     def why_poor(self) -> str:
         return "too few are expected to support some values. The hoeffding"
 
 
-def mean_of_shares(found: SharesEvidence, domain: Domain) -> WeightedSharesEvidence | None:
+def mean_of_shares(shares: SharesEvidence, domain: Domain) -> WeightedSharesEvidence | None:
     """The mean of numbers from evidence about their shares."""
-    numbers = coded_numbers(found, domain)
+    numbers = coded_numbers(shares, domain)
     if numbers is None:
         return None
-    away, shares = numbers.away, found.values()
+    away, values = numbers.away, shares.values()
     return WeightedSharesEvidence(
-        found.n,
+        shares.n,
         numbers.centre,
-        float(away @ shares),
-        float(away @ found.second_moments() @ away),
-        float(away**2 @ shares),
-        found.reach_of(away),
+        float(away @ values),
+        float(away @ shares.second_moments() @ away),
+        float(away**2 @ values),
+        shares.reach_of(away),
         numbers.ends,
-        bool(found.normal_is_poor().any()),
+        bool(shares.normal_is_poor().any()),
         Mean(domain),
     )

@@ -53,22 +53,21 @@ class ReportScores:
     n: int
 
     def moments(self) -> ScoreMoments:
-        """For the population."""
+        """Moments about the mean score, for the population."""
         away = self.numbers - (self.numbers @ self.rates)[:, None]
         return ScoreMoments(*(np.asarray(away**power @ self.rates) for power in _POWERS))
 
     def noise(self, weights: Floats, law: Floats, shares: Floats) -> ScoreMoments:
-        """For the sample: of a score about its mean given the bucket, whose weight it is.
+        """Moments about the mean score given the bucket, for the sample; this mean is the weight of the bucket.
 
         `law` has one column of probabilities of the outputs for each bucket, `shares` are likely ones.
         """
-        given = [self.numbers**power @ law for power in range(_POWERS[-1] + 1)]
+        raw = [self.numbers**power @ law for power in range(_POWERS[-1] + 1)]  # by functional and bucket
         likely = np.maximum(shares, 0) / np.maximum(shares, 0).sum()
-        each = (
-            sum(math.comb(power, k) * (-weights) ** (power - k) * given[k] for k in range(power + 1))
-            for power in _POWERS
+        central = (
+            sum(math.comb(power, k) * (-weights) ** (power - k) * raw[k] for k in range(power + 1)) for power in _POWERS
         )
-        return ScoreMoments(*(np.asarray(one @ likely) for one in each))
+        return ScoreMoments(*(np.asarray(moment @ likely) for moment in central))
 
     @property
     def _bets(self) -> int:
@@ -110,8 +109,8 @@ def _lower(
     sizes = []
     for row, half in enumerate(spread):
         # Scores that seldom differ have a standard deviation of half their range over the root of n, or more.
-        own = bets_for(n, 1 - level, (half / math.sqrt(max(n, 4)), half), 1 / max(ends[1][row] - reach[0][row], 1e-300))
-        sizes.append(own.sizes)
+        limit = 1 / max(ends[1][row] - reach[0][row], 1e-300)
+        sizes.append(bets_for(n, 1 - level, (half / math.sqrt(max(n, 4)), half), limit).sizes)
     bets = np.array(sizes)[:, None, :]
     threshold = math.log(2 * bets.shape[2] / (1 - level))
 

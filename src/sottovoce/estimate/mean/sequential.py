@@ -6,10 +6,10 @@ import numpy as np
 
 from sottovoce.estimate.combine import together
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Flags, Floats
-from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.evidence import Bounds, Floats
 from sottovoce.estimate.mean.combine import CombinedMeanEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
 
 MUCH = 0.25  # of the variance of a mean: one round's part, which must then be well known
@@ -32,7 +32,7 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
         return float(self.weights[0]) - first.n / self.n
 
     def variances(self, target: Target) -> Floats:
-        """For the sample, also the random choice of who is asked first: rounds are not weighted by participants."""
+        """For the sample, the choice of who is asked first adds variance: rounds are not weighted by participants."""
         noise = CombinedMeanEvidence.variances(self, target)
         if target == Target.POPULATION:
             return noise
@@ -42,35 +42,34 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
         first, second = self.parts
         return np.asarray(noise + self._excess**2 * answers * (1 / first.n + 1 / second.n))
 
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         first, second = self.parts
         events = 2 if request.target == Target.POPULATION else 3
-        each = 1 - (1 - request.level) / events
-        half = sum(w * hoeffding(part.reach, part.n, each) for w, part in zip(self.weights, self.parts, strict=True))
+        level = 1 - (1 - request.level) / events
+        half = sum(w * hoeffding(part.reach, part.n, level) for w, part in zip(self.weights, self.parts, strict=True))
         if request.target == Target.SAMPLE:
             # Mean answers of the rounds differ by n / n_2 times the first one's distance from all; drawing without
             # replacement keeps Hoeffding's bound.
             low, high = self.limits
-            half += abs(self._excess) * self.n / second.n * hoeffding(high - low, first.n, each)
+            half += abs(self._excess) * self.n / second.n * hoeffding(high - low, first.n, level)
         return Bounds(self.values() - half, self.values() + half)
 
-    def _poor(self) -> list[MeanEvidence]:
+    def _poor_rounds(self) -> list[MeanEvidence]:
         """Rounds whose own variance is poorly known and which contribute much to that of the mean."""
-        each = self.weights**2 * self._variances(Target.POPULATION)
-        much = each > MUCH * each.sum()
-        return [part for part, makes in zip(self.parts, much, strict=True) if makes and part.normal_is_poor()[0]]
+        contributions = self.weights**2 * self._variances(Target.POPULATION)
+        much = contributions > MUCH * contributions.sum()
+        return [part for part, makes in zip(self.parts, much, strict=True) if makes and part.poor]
 
-    def normal_is_poor(self) -> Flags:
-        return np.array([bool(self._poor())])
+    @property
+    def poor(self) -> bool:
+        return bool(self._poor_rounds())
 
     def warning(self) -> str | None:
-        poor = self._poor()
-        if not poor:
+        if not self.poor:
             return None
+        few = self._poor_rounds()[0].n
         return (
-            f"The normal interval is poor for these rounds: {poor[0].n} reports are too few to know their own variance."
+            f"The normal interval is poor for these rounds: {few} reports are too few to know their own variance."
             " The Hoeffding interval holds."
         )
 
@@ -82,7 +81,7 @@ def weights_of(participants: tuple[int, int], variances: tuple[float, float]) ->
 
 
 def two_rounds(first: Estimate, second: Estimate, variances: tuple[float, float]) -> Estimate:
-    """Both rounds, weighted by participants over the variance of one report that was predicted for each."""
-    parts = tuple(one.evidence for one in (first, second) if isinstance(one.evidence, MeanEvidence))
-    found = SequentialMeanEvidence(parts, np.array(weights_of((first.n, second.n), variances)))
-    return together(found, (first, second))
+    """The mean of both rounds, weighted by participants over the variance of one report predicted for each round."""
+    rounds = first, second
+    parts = tuple(mean.evidence for mean in rounds if isinstance(mean.evidence, MeanEvidence))
+    return together(SequentialMeanEvidence(parts, np.array(weights_of((first.n, second.n), variances))), rounds)

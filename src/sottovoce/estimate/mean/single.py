@@ -1,18 +1,35 @@
-"""What evidence about one mean has in common: limits, intervals from the range of readings, and words."""
+"""Evidence about one mean: limits, intervals from the range of readings that hold at every n, and words."""
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Flags, Floats
-from sottovoce.estimate.mean.bounds import bernstein, hoeffding
 from sottovoce.estimate.mean.moments import Profile
 from sottovoce.estimate.mean.readings import ReadSums
 from sottovoce.estimate.request import IntervalRequest, Target
+
+
+def hoeffding(reach: float, n: int, level: float) -> float:
+    """Half the width from the range of readings alone; two sides, so log(2 / alpha) (METHODS, erratum 7)."""
+    return reach * math.sqrt(math.log(2 / (1 - level)) / (2 * n))
+
+
+def bernstein(reach: float, spread: Any, n: int, level: float) -> Any:
+    """Half the width from range and sample variance, by Theorem 11 of Maurer and Pontil for each side.
+
+    It is for independent readings, whether or not they have the same law; so it holds for both targets.
+    Reference: Maurer, Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009.
+    """
+    if n < 2:
+        return reach
+    confidence = math.log(2 / ((1 - level) / 2))
+    return np.sqrt(2 * spread * confidence / n) + 7 * reach * confidence / (3 * (n - 1))
 
 
 class SingleMean(Evidence):
@@ -41,9 +58,7 @@ class SingleMean(Evidence):
     def normal_is_poor(self) -> Flags:
         return np.array([self.poor])
 
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         if request.method == "hoeffding":
             half = hoeffding(self.reach, self.n, request.level)
         else:
@@ -119,7 +134,7 @@ class ReadMean(SingleMean):
 
     @property
     def poor(self) -> bool:
-        """Too few reports; or a sample variance below the noise of every answer: rare reports were not seen yet."""
+        """True for too few reports, or a sample variance below that of every answer: rare reports were not seen."""
         return self.few or self.spread < self.grid.variances.min() / 2
 
     @property

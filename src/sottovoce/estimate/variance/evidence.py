@@ -22,16 +22,16 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Evidence, Ints
+from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.evidence import evidence as mean_evidence
 from sottovoce.estimate.mean.from_sums import SummedMeanEvidence, from_sums
+from sottovoce.estimate.mean.of_shares import coded_numbers, mean_of_shares
 from sottovoce.estimate.mean.readings import scale_of
 from sottovoce.estimate.request import Target
-from sottovoce.estimate.shares.base import SharesEvidence
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
-from sottovoce.estimate.variance.of_shares import variance_of_shares
 from sottovoce.estimate.variance.same_reports import from_outputs
-from sottovoce.estimate.variance.spread import DeviationEvidence, VarianceEvidence
+from sottovoce.estimate.variance.spread import DeviationEvidence, VarianceEvidence, from_readings
 from sottovoce.tally.tally import Tally
 
 READS = (CountJoint, Moments)
@@ -43,14 +43,31 @@ def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | 
     return from_both(tally)
 
 
-def answer(found: Evidence, question: Question) -> Evidence | None:
+def answer(evidence: Evidence, question: Question) -> Evidence | None:
     """The variance of numbers from evidence about their shares, or from the same reports as their mean."""
-    if isinstance(found, SharesEvidence):
-        return variance_of_shares(found, question.domain)
-    about = found.question is not None and found.question.domain == question.domain
-    if isinstance(found, MeanEvidence) and found.counted is not None and about:
-        return from_outputs(found)
+    if isinstance(evidence, SharesEvidence):
+        return from_shares(evidence, question.domain)
+    about = evidence.question is not None and evidence.question.domain == question.domain
+    if isinstance(evidence, MeanEvidence) and evidence.counted is not None and about:
+        return from_outputs(evidence)
     return None
+
+
+def from_shares(evidence: SharesEvidence, domain: Domain) -> VarianceEvidence | None:
+    """The variance from shares: a report is read as a number and as its squared distance from the middle."""
+    numbers, mean = coded_numbers(evidence, domain), mean_of_shares(evidence, domain)
+    if numbers is None or mean is None:
+        return None
+    shares, rows = evidence.values(), np.array([numbers.away, numbers.away**2])
+    values, products = rows @ shares, rows @ evidence.second_moments() @ rows.T
+    return from_readings(
+        *(evidence.n, numbers.ends, values, products - np.outer(values, values)),
+        lambda: np.asarray(products - (rows * shares) @ rows.T),
+        reach=[evidence.reach_of(row) for row in rows],
+        poor=mean.poor,
+        question=Variance(domain),
+        mean=mean,
+    )
 
 
 def moments(domain: Domain, spread: VarianceEvidence, tallies: Iterable[Tally]) -> dict[str, Estimate]:
@@ -66,7 +83,7 @@ def moments(domain: Domain, spread: VarianceEvidence, tallies: Iterable[Tally]) 
 
 # --- from tallies ----------------------------------------------------------------------------------
 def from_arms(number: Tally, square: Tally, *, learned: bool = False) -> VarianceEvidence:
-    """Two tallies of different participants: of the number, and of its squared distance from a centre."""
+    """The variance from tallies of different participants: the number, and its squared distance from a centre."""
     view = square.mechanism.domain
     if not isinstance(view, Square):
         raise ParameterError(f"The second tally of a variance must be of squares. Got a domain of kind {view.kind}.")
@@ -86,64 +103,57 @@ def from_arms(number: Tally, square: Tally, *, learned: bool = False) -> Varianc
 
 def parts(mechanism: Mechanism) -> tuple[Mechanism, Mechanism]:
     """The two mechanisms that one with joint cells holds side by side."""
-    domain, each = mechanism.domain, each_of(mechanism.channel)
-    if not isinstance(domain, Powers) or each is None:
+    domain, product = mechanism.domain, each_of(mechanism.channel)
+    if not isinstance(domain, Powers) or product is None:
         raise ParameterError(f"The joint cells of {mechanism.name} are not those of a number and its square.")
     first, second = (
-        Mechanism(f"{mechanism.name}: {name}", Mean(own), part, mechanism.claimed, CountOutputs())
-        for name, own, part in zip(("number", "square"), domain.parts, each.channels, strict=True)
+        Mechanism(f"{mechanism.name}: {name}", Mean(part), channel, mechanism.claimed, CountOutputs())
+        for name, part, channel in zip(("number", "square"), domain.parts, product.channels, strict=True)
     )
     return first, second
 
 
 def from_both(tally: Tally) -> VarianceEvidence:
     """The evidence about variance and mean of one tally of both reports of every participant."""
-    both, view = parts(tally.mechanism), tally.mechanism.domain
+    mechanisms, view = parts(tally.mechanism), tally.mechanism.domain
     first: MeanEvidence | SummedMeanEvidence
     second: MeanEvidence | SummedMeanEvidence
     if isinstance(tally.mechanism.statistic, Moments):
-        table = _moment_table(both, tally.cells)
-        first = from_sums(both[0], [[int(n) for n in row] for row in table[:, :, [0, 1, 3]].sum(axis=1)])
-        second = from_sums(both[1], [[int(n) for n in row] for row in table[:, :, [0, 2, 4]].sum(axis=0)])
-        products = _products(both, table)
+        rows, columns = (len(_stretches(mechanism)) for mechanism in mechanisms)
+        table = tally.cells.astype(object).reshape(rows, columns, len(POWERS))  # whole numbers that do not overflow
+        first = from_sums(mechanisms[0], [[int(n) for n in row] for row in table[:, :, [0, 1, 3]].sum(axis=1)])
+        second = from_sums(mechanisms[1], [[int(n) for n in row] for row in table[:, :, [0, 2, 4]].sum(axis=0)])
     else:
-        joint = tally.cells.reshape([mechanism.cells for mechanism in both])
-        first, second = (from_cells(one, tally.n, joint.sum(axis=1 - axis)) for axis, one in enumerate(both))
-        products = _products(both, _moments_of(both, joint))
+        joint = tally.cells.reshape([mechanism.cells for mechanism in mechanisms])
+        first, second = (from_cells(m, tally.n, joint.sum(axis=1 - axis)) for axis, m in enumerate(mechanisms))
+        table = _moment_table(mechanisms, joint)
     number, square = MeanPart.of(first), MeanPart.of(second)
     centre = Fraction(view.centre)  # type: ignore[attr-defined]
-    covariance = (products - number.n * number.mean * square.mean) / (number.n - 1)
-
-    def noise() -> ReadingNoise:
-        return ReadingNoise(first.noise, second.noise)
-
-    asked = tally.mechanism.question
+    products = _products(mechanisms, table)
     return VarianceEvidence(
-        number, square, centre, first.ends, joint=covariance, noise=noise, question=asked, also=(first,)
+        *(number, square, centre, first.ends),
+        joint=(products - number.n * number.mean * square.mean) / (number.n - 1),
+        noise=lambda: ReadingNoise(first.noise, second.noise),
+        question=tally.mechanism.question,
+        also=(first,),
     )
 
 
-def _moment_table(both: tuple[Mechanism, Mechanism], cells: Ints) -> NDArray[np.object_]:
-    """Moments by stretch of the number, stretch of the square and power: as whole numbers that do not overflow."""
-    rows, columns = (len(_stretches(mechanism)) for mechanism in both)
-    return cells.astype(object).reshape(rows, columns, len(POWERS))
-
-
-def _moments_of(both: tuple[Mechanism, Mechanism], joint: Ints) -> NDArray[np.object_]:
-    """The same moments from joint cells; only those that a covariance needs."""
-    rows, columns = (_stretches(mechanism) for mechanism in both)
-    found = np.zeros((len(rows), len(columns), len(POWERS)), object)
+def _moment_table(mechanisms: tuple[Mechanism, Mechanism], joint: Ints) -> NDArray[np.object_]:
+    """Moments of joint cells by stretch of the number, stretch of the square and power, as far as needed."""
+    rows, columns = (_stretches(mechanism) for mechanism in mechanisms)
+    table = np.zeros((len(rows), len(columns), len(POWERS)), object)
     for r, (_, row) in enumerate(rows):
         for c, (_, column) in enumerate(columns):
             block = joint[row, column].astype(object)
             ys, zs = (np.arange(size).astype(object) for size in block.shape)
-            found[r, c] = [block.sum(), ys @ block.sum(axis=1), zs @ block.sum(axis=0), 0, 0, ys @ block @ zs]
-    return found
+            table[r, c] = [block.sum(), ys @ block.sum(axis=1), zs @ block.sum(axis=0), 0, 0, ys @ block @ zs]
+    return table
 
 
-def _products(both: tuple[Mechanism, Mechanism], table: NDArray[np.object_]) -> Fraction:
+def _products(mechanisms: tuple[Mechanism, Mechanism], table: NDArray[np.object_]) -> Fraction:
     """The sum of the products of both readings of each participant, exactly."""
-    rows, columns = (_stretches(mechanism) for mechanism in both)
+    rows, columns = (_stretches(mechanism) for mechanism in mechanisms)
     total = Fraction(0)
     for r, (left, _) in enumerate(rows):
         for c, (right, _) in enumerate(columns):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from operator import mul
 from typing import NamedTuple
 
 from sottovoce.core.channel import Channel, Subset
@@ -45,13 +46,9 @@ def _solution(channel: Channel, wanted: Row) -> Row:
     laws = [[channel.likelihood(y, code) for y in range(outputs)] for code in range(channel.inputs)]
     means = [sum(column) / channel.inputs for column in zip(*laws, strict=True)]
     scaled = [[p / m if m else Fraction(0) for p, m in zip(row, means, strict=True)] for row in laws]
-    gram = [[sum(map(_times, left, right), Fraction(0)) for right in scaled] for left in laws]
+    gram = [[sum(map(mul, left, right), Fraction(0)) for right in scaled] for left in laws]
     factors = _solve(gram, wanted)
-    return tuple(sum(map(_times, factors, column), Fraction(0)) for column in zip(*scaled, strict=True))
-
-
-def _times(a: Fraction, b: Fraction) -> Fraction:
-    return a * b
+    return tuple(sum(map(mul, factors, column), Fraction(0)) for column in zip(*scaled, strict=True))
 
 
 def _solve(matrix: list[list[Fraction]], right: Sequence[Fraction]) -> list[Fraction]:
@@ -107,9 +104,10 @@ def readings(mechanism: Mechanism) -> SquareReadings:
 
     def noise(left: Row, right: Row, expected: Callable[[int], Fraction]) -> Row:
         laws = ([law.likelihood(y, code) for y in range(len(left))] for code in range(len(answers)))
-        products = [a * b for a, b in zip(left, right, strict=True)]
-        given = [sum(map(_times, row, products), Fraction(0)) - expected(code) for code, row in enumerate(laws)]
-        return unbiased(law, given)
+        products = list(map(mul, left, right))
+        return unbiased(
+            law, [sum(map(mul, row, products), Fraction(0)) - expected(code) for code, row in enumerate(laws)]
+        )
 
     return SquareReadings(
         centre,
@@ -128,8 +126,10 @@ def from_outputs(mean: MeanEvidence) -> VarianceEvidence:
         raise ParameterError("A variance from the same reports needs the tally of a mean.")
     read, n = readings(counted.mechanism), counted.n
     poor = bool(mean.normal_is_poor()[0])
-    number, square = _part(read.number, counted, mean.ends, poor), _part(read.square, counted, _ends(mean, read), poor)
-    product = _mean(tuple(map(_times, read.number, read.square)), counted)
+    # Squares about the middle reach up to half the range, squared.
+    square_ends = 0.0, max((end - float(read.centre)) ** 2 for end in mean.ends)
+    number, square = _part(read.number, counted, mean.ends, poor), _part(read.square, counted, square_ends, poor)
+    product = _mean(tuple(map(mul, read.number, read.square)), counted)
     covariance = (product - number.mean * square.mean) * n / (n - 1)
 
     def noise() -> ReadingNoise:
@@ -143,7 +143,7 @@ def from_outputs(mean: MeanEvidence) -> VarianceEvidence:
 
 
 def _mean(row: Row, tally: Counted) -> Fraction:
-    return sum(map(_times, row, map(Fraction, tally.cells.tolist())), Fraction(0)) / tally.n
+    return sum(map(mul, row, map(Fraction, tally.cells.tolist())), Fraction(0)) / tally.n
 
 
 def _part(row: Row, tally: Counted, ends: tuple[float, float], poor: bool) -> MeanPart:
@@ -152,8 +152,3 @@ def _part(row: Row, tally: Counted, ends: tuple[float, float], poor: bool) -> Me
     mean = _mean(row, tally)
     variance = (_mean(tuple(value**2 for value in row), tally) - mean**2) * tally.n / (tally.n - 1)
     return MeanPart(tally.n, mean, variance, float(max(row) - min(row)), ends, poor, float(min(row)))
-
-
-def _ends(mean: MeanEvidence, read: SquareReadings) -> tuple[float, float]:
-    """Of the squares: about the middle, so up to half the range, squared."""
-    return 0.0, max((end - float(read.centre)) ** 2 for end in mean.ends)

@@ -27,7 +27,7 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats
 from sottovoce.estimate.fakes import FakeReports
-from sottovoce.estimate.mean.bounds import hoeffding
+from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
 
@@ -83,9 +83,9 @@ class VarianceEvidence(Evidence):
         return np.array([float(self.exact)])
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
-        """Of what both means allow, each moved as far as it can be; the error of the mean is at most that of its range.
+        """Bounds of the variance under fake reports: both means moved to their worst case.
 
-        Where the centre was learned, it stays: squares about another one were not asked for.
+        The error of the mean is at most that of its range. A learned centre stays: only squares about it were asked.
         """
         number, square = self.number.without_fakes(fakes), self.square.without_fakes(fakes)
         if number is None or square is None:
@@ -102,7 +102,7 @@ class VarianceEvidence(Evidence):
     # --- variances ---------------------------------------------------------------------------------
     @property
     def distance(self) -> float:
-        """That of the mean from the centre; its square is estimated without bias, and 0 if that is negative."""
+        """The distance of the mean from the centre; its square is estimated without bias, and 0 if that is negative."""
         if self.learned:
             return 0.0
         away = self.number.mean - self.centre
@@ -116,18 +116,16 @@ class VarianceEvidence(Evidence):
     def variances(self, target: Target) -> Floats:
         known = ReadingNoise(float(self.number.variance), float(self.square.variance), float(self.joint or 0))
         crowd = self.distance, (self.number.n, self.square.n)
-        found = straight(*known, *crowd)
+        variance = straight(*known, *crowd)
         # For a sample, only the variance of (x - mean)**2 over n is saved. Two separate parts of the participants
         # do not determine it, so for them the interval for the population serves both.
         if target == Target.SAMPLE and self.noise is not None:
-            found = min(found, max(0.0, straight(*self.noise(), *crowd)))
+            variance = min(variance, max(0.0, straight(*self.noise(), *crowd)))
         # For counts of supports the law of pairs replaces sample moments, and few reports may make it negative.
-        return np.array([max(found, 0.0) + self._curve])
+        return np.array([max(variance, 0.0) + self._curve])
 
     # --- intervals ---------------------------------------------------------------------------------
-    def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "normal":
-            return self.normal(request)
+    def other_interval(self, request: IntervalRequest) -> Bounds:
         factor = self.n / (self.n - 1) if request.target == Target.SAMPLE else 1.0
         most = self.limits[1] * factor
         if self.learned and request.target == Target.SAMPLE:
@@ -137,30 +135,24 @@ class VarianceEvidence(Evidence):
                 "The centre was estimated from some of the participants, so the hoeffding interval is about the"
                 " population; for the sample use 'normal'."
             )
-        low, high = self._both(request.level)
-        low, high = low - self.slack, high + self.slack
-        return Bounds(np.array([min(max(low * factor, 0.0), most)]), np.array([min(max(high * factor, 0.0), most)]))
-
-    def _both(self, level: float) -> tuple[float, float]:
-        """The possible variances within the limits of both means, each missed with half of the error probability."""
-        each = 1 - (1 - level) / 2
-        squares = _around(self.square, each, 0.0)
-        aways = _around(self.number, each, float(self.centre))
-        least, largest = _squares(*aways)
-        return squares[0] - largest, squares[1] - least
+        half = 1 - (1 - request.level) / 2  # each mean is missed with half of the error probability
+        low, high = _hoeffding_limits(self.square, half, 0.0)
+        least, largest = _squares(*_hoeffding_limits(self.number, half, float(self.centre)))
+        bounds = low - largest - self.slack, high - least + self.slack
+        return Bounds(*(np.array([min(max(end * factor, 0.0), most)]) for end in bounds))
 
     def normal_is_poor(self) -> Flags:
-        """Too few reports, or too much of the error comes from the square of the mean's own error."""
+        """True for too few reports, or if too much of the error comes from the square of the mean's own error."""
         curved = self._curve > CURVED * float(self.variances(Target.POPULATION)[0])
         return np.array([self._few or curved])
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        if method != "normal" and self._few:
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        if request.method != "normal" and self._few:
             return (
                 f"{self.number.n} reports are about the mean and {self.square.n} about the squares: too few to know"
                 " their own variance. The interval allows for the worst and is wide."
             )
-        return self.warning() or self._impossible(level) if method == "normal" else None
+        return self.warning() or self._impossible(request.level) if request.method == "normal" else None
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -190,7 +182,7 @@ def _squares(low: float, high: float) -> tuple[float, float]:
     return 0.0 if low <= 0 <= high else min(ends), max(ends)
 
 
-def _around(part: MeanPart, level: float, centre: float) -> tuple[float, float]:
+def _hoeffding_limits(part: MeanPart, level: float, centre: float) -> tuple[float, float]:
     """Hoeffding's limits for a mean, within the range it can have, from the centre on."""
     half, mean = hoeffding(part.reach, part.n, level), float(part.mean)
     low, high = (min(max(end, part.ends[0]), part.ends[1]) for end in (mean - half, mean + half))
@@ -221,13 +213,13 @@ def from_readings(
     (low, high), centre = ends, sum(ends) / 2
     sample = covariance * n / (n - 1)
     number, square = (
-        MeanPart(n, Fraction(start + values[i]), Fraction(sample[i, i]), reach[i], own, poor, lowest[i])
-        for i, (start, own) in enumerate(((centre, ends), (0.0, (0.0, (high - low) ** 2 / 4))))
+        MeanPart(n, Fraction(start + values[i]), Fraction(sample[i, i]), reach[i], limits, poor, lowest[i])
+        for i, (start, limits) in enumerate(((centre, ends), (0.0, (0.0, (high - low) ** 2 / 4))))
     )
 
     def reading_noise() -> ReadingNoise:
-        own = noise()
-        return ReadingNoise(own[0, 0], own[1, 1], own[0, 1])
+        matrix = noise()
+        return ReadingNoise(matrix[0, 0], matrix[1, 1], matrix[0, 1])
 
     return VarianceEvidence(
         *(number, square, Fraction(centre), ends),
@@ -265,11 +257,11 @@ class DeviationEvidence(Evidence):
         return np.sqrt(np.maximum(self.spread.values(), 0))
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
-        found = self.spread.without_fakes(fakes)
-        return None if found is None else Bounds(*(np.sqrt(np.maximum(end, 0)) for end in found))
+        bounds = self.spread.without_fakes(fakes)
+        return None if bounds is None else Bounds(*(np.sqrt(np.maximum(end, 0)) for end in bounds))
 
     def variances(self, target: Target) -> Floats:
-        """By the delta method; if the variance is less than its own error, at that error."""
+        """Variances by the delta method; if the variance is less than its own error, at that error."""
         errors = self.spread.variances(target)
         at = np.maximum(self.spread.values(), np.sqrt(errors))
         return np.asarray(np.divide(errors, 4 * at, out=np.zeros_like(errors), where=at > 0))
@@ -280,8 +272,8 @@ class DeviationEvidence(Evidence):
     def normal_is_poor(self) -> Flags:
         return self.spread.normal_is_poor()
 
-    def doubt(self, method: str, level: float, most: float = MOST_EXCESS) -> str | None:
-        return self.spread.doubt(method, level, most)
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.spread.doubt(request, most)
 
     def warning(self) -> str | None:
         return self.spread.warning()

@@ -42,7 +42,7 @@ def divisor(n: int) -> Divisor:
 
 
 def last_start(n: int, bits: int) -> np.uint64:
-    """Where the last whole run of n outcomes may start among the 2**bits draws.
+    """The last place among the 2**bits draws where a full run of n outcomes may start.
 
     A draw r lies in the run that starts at r - r % n; if that is above this number the run is cut short, and r is
     rejected: the same draws as r >= 2**bits - 2**bits % n, found without that remainder.

@@ -53,17 +53,17 @@ def _add_planes(reports, cells):
                 planes[1, c] = two
                 planes[2, c], carry = _sum3(planes[2, c], four_a, four_b)
                 for b in range(3, _PLANES):
-                    both = planes[b, c] & carry
+                    overflow = planes[b, c] & carry
                     planes[b, c] ^= carry
-                    carry = both
+                    carry = overflow
             i += 8
         while i < stop:
             for c in range(columns):
                 carry = reports[i, c]
                 for b in range(_PLANES):
-                    both = planes[b, c] & carry
+                    overflow = planes[b, c] & carry
                     planes[b, c] ^= carry
-                    carry = both
+                    carry = overflow
             i += 1
         _spread(planes, cells)
         start = stop

@@ -23,7 +23,7 @@ _DROPPED = FINE - _GUIDE_BITS
 class Weights(NamedTuple):
     """A list of weights that sum to UNIT, in the form that `find` reads.
 
-    A number whose leading bits are t has its index in [guide[t], guide[t + 1]]: few of the 1024 stretches hold more
+    A number whose leading bits are t has its index in [guide[t], guide[t + 1]]: few of the 1024 intervals hold more
     than one border, so that few unpredictable comparisons are left.
     """
 
@@ -41,9 +41,9 @@ def weights(listed: Sequence[int]) -> Weights:
 @njit(nogil=True, inline="always")
 def find(fine, cumulative, guide):
     """How many cumulative weights a number below UNIT has reached."""
-    stretch = fine >> np.uint64(_DROPPED)
-    low = np.int64(guide[stretch])
-    high = np.int64(guide[stretch + np.uint64(1)])
+    interval = fine >> np.uint64(_DROPPED)
+    low = np.int64(guide[interval])
+    high = np.int64(guide[interval + np.uint64(1)])
     while low < high:
         middle = (low + high) >> 1
         if fine < cumulative[middle]:

@@ -30,12 +30,12 @@ def build(domain: Domain, *, epsilon: Any, shares: str | None = None, means: str
     """
     budget, owner = check_epsilon("split-attributes", epsilon), "split-attributes"
     question = attributes(owner, domain)
-    for given, kind in ((shares, Frequency), (means, Mean)):
-        if given is not None and given not in names(kind):
-            raise reject(kind.noun + "s", owner, f"one of {', '.join(names(kind))}", given)
-    each = Context(prec=20, rounding=ROUND_FLOOR).divide(budget, Decimal(len(question.fields_of)))
+    for chosen_name, kind in ((shares, Frequency), (means, Mean)):
+        if chosen_name is not None and chosen_name not in names(kind):
+            raise reject(kind.noun + "s", owner, f"one of {', '.join(names(kind))}", chosen_name)
+    share = Context(prec=20, rounding=ROUND_FLOOR).divide(budget, Decimal(len(question.fields_of)))
     channels = []
     for _, part in question.fields_of:
         chosen = means if part.size is None else shares or ("subset" if part.size <= FEW else "oue")
-        channels.append(mechanism(chosen, part, epsilon=each).channel)
+        channels.append(mechanism(chosen, part, epsilon=share).channel)
     return Mechanism(owner, question, Each(tuple(channels)), budget, CountEach())

@@ -86,15 +86,15 @@ def best_bins(variance: Callable[[int], float], participants: int, most: int) ->
     `variance` is n times that of a share, for a number of bins that are equally common; the noise of the curve follows.
     The bias is that of a normal curve in the middle of the domain, which is six standard deviations wide.
     """
-    found, least = 2, float("inf")
+    best, least = 2, float("inf")
     for bins in range(2, most + 1):
         noise = noise_of_curve(variance(bins), bins) / participants
         if noise > least:  # it grows with the number of bins
             break
         error = noise + bias_of_curve(bins)
         if error < least:
-            found, least = bins, error
-    return found
+            best, least = bins, error
+    return best
 
 
 def noise_of_curve(variance: float, bins: int) -> float:

@@ -48,7 +48,7 @@ def wave(codes: int, width: int, e: Fraction) -> Window:
 
 
 def arc(codes: int, outputs: int, size: int, e: Fraction) -> Block:
-    """The same on a circle of outputs."""
+    """A window on a circle of outputs, moving around it from code to code, with the ratio e."""
     return Block(ArcSets(codes, outputs, size), floor_unit(e * size / (e * size + outputs - size)))
 
 

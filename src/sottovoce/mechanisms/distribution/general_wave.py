@@ -58,7 +58,7 @@ def trapezoids(codes: int, half: int, upper: Fraction, e: Fraction, *, around: b
     low = floor(UNIT / (outputs + (e - 1) * sum(heights)))
     wave = [floor(low * (1 + (e - 1) * height)) for height in heights]
     # What rounding leaves goes to the outside, which makes it a little likelier.
-    each, rest = divmod(UNIT - sum(wave), outputs - len(wave))
+    weight_outside, rest = divmod(UNIT - sum(wave), outputs - len(wave))
     rows = []
     for code in range(codes):
         row = [0] * outputs
@@ -66,7 +66,7 @@ def trapezoids(codes: int, half: int, upper: Fraction, e: Fraction, *, around: b
             row[(code + place) % outputs] = weight
         outside = ((code + len(wave) + place) % outputs for place in range(outputs - len(wave)))
         for place, output in enumerate(outside):
-            row[output] = each + (place < rest)
+            row[output] = weight_outside + (place < rest)
         rows.append(row)
     return Table(rows)
 
@@ -86,10 +86,10 @@ def _visible(codes: int, half: int, upper: Fraction) -> int:
 
 
 def _heights(half: int, upper: Fraction) -> list[Fraction]:
-    """Those of the trapezoid at the outputs from -half to half."""
+    """Heights of the trapezoid at the outputs from -half to half."""
     return [_height(Fraction(abs(away), half + 1), upper) for away in range(-half, half + 1)]
 
 
 def _height(away: Fraction, upper: Fraction) -> Fraction:
-    """Of a trapezoid of height 1 that reaches from -1 to 1, with an upper side from -upper to upper."""
+    """Height of a trapezoid of height 1 that reaches from -1 to 1, with an upper side from -upper to upper."""
     return Fraction(1) if away <= upper else (1 - away) / (1 - upper)

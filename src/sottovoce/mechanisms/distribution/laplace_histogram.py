@@ -41,8 +41,8 @@ def build(
     question, noise = Distribution(check_domain(name, domain), workload, buckets), bin_noise(name, budget, 1)
     if buckets is None and domain.choices is None:
         mean, square = noise.moments(0)
-        each = float(square - mean**2) / noise.steps**2
+        noise_variance = float(square - mean**2) / noise.steps**2
         most = min(MOST, domain.points or MOST)
-        buckets = best_bins(lambda bins: each + (1 - 1 / bins) / bins, crowd, most)
+        buckets = best_bins(lambda bins: noise_variance + (1 - 1 / bins) / bins, crowd, most)
     view = leaves(name, domain, buckets)
     return Mechanism(name, question, Histogram(view.size or 2, noise), budget, Sums(), view)

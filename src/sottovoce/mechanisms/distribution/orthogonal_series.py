@@ -81,11 +81,11 @@ def waves(codes: int, count: int, basis: str) -> list[list[Fraction]]:
     middles = [(2 * code + 1) / (2 * codes) for code in range(codes)]
     if basis == "cosine":
         return [[_rounded(cos(pi * j * x)) for x in middles] for j in range(1, count + 1)]
-    found = []
+    heights = []
     for j in range(1, codes // 2 + 1):
         # With half a wave in each bucket, all cosines are zero in the middle.
-        found += [[_rounded(f(2 * pi * j * x)) for x in middles] for f in ((cos, sin) if 2 * j < codes else (sin,))]
-    return found[:count]
+        heights += [[_rounded(f(2 * pi * j * x)) for x in middles] for f in ((cos, sin) if 2 * j < codes else (sin,))]
+    return heights[:count]
 
 
 def _rounded(height: float) -> Fraction:
@@ -101,7 +101,7 @@ def _sign(wave: list[Fraction], e: Fraction) -> Table:
 
 
 def _functions(budget: Decimal, participants: int, smoothness: int) -> int:
-    """As many waves as make noise and what is left out about equal, for so smooth a density."""
+    """The number of waves that makes noise and truncation error about equal for so smooth a density."""
     e = float(odds(budget))
     reports = 4 * participants * ((e - 1) / (e + 1)) ** 2  # participants times epsilon**2, where epsilon is small
     return max(1, round(math.pow(reports, 1 / (2 * smoothness + 2))))

@@ -85,7 +85,7 @@ def _discrete(view: Domain, budget: Decimal) -> Window | Block:
 
 
 def _continuous(domain: Circle | Interval, budget: Decimal, buckets: int | None) -> Then:
-    """On the coarsest grid of 1024 steps or more on which the window has 16 steps, as far as grids are refined.
+    """The wave on the coarsest grid of 1024 steps or more whose window has 16 steps, as far as grids are refined.
 
     A bucket has two steps at least: a share that changes with each step hardly shows in the points between them.
     """

@@ -69,10 +69,10 @@ def _fits(nodes: int, g: int) -> bool:
 
 def digits(nodes: int, g: int) -> int:
     """How many digits in base g number the nodes."""
-    found, reach = 1, g
+    count, reach = 1, g
     while reach < nodes:
-        found, reach = found + 1, reach * g
-    return found
+        count, reach = count + 1, reach * g
+    return count
 
 
 def _pool(codes: int, width: int, g: int) -> PoolSets:
@@ -83,5 +83,5 @@ def one_of(channels: Sequence[Channel]) -> Channel:
     """Each participant answers through one of the channels, all equally likely; the report shows which."""
     if len(channels) == 1:
         return channels[0]
-    each, rest = divmod(UNIT, len(channels))
-    return Mix(tuple(each + (place < rest) for place in range(len(channels))), tuple(channels))
+    weight, rest = divmod(UNIT, len(channels))
+    return Mix(tuple(weight + (place < rest) for place in range(len(channels))), tuple(channels))

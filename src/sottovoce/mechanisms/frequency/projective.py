@@ -43,7 +43,7 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
 
 
 def _spaces(k: int, e: Fraction) -> Iterator[tuple[int, int]]:
-    """For each number of coordinates the smallest field with a point for each code, and those near e**epsilon + 1."""
+    """Candidates by number of coordinates: the smallest field with enough points, and those near e**epsilon + 1."""
     wanted = min(int(e) + 1, MAX_POINTS)
     for digits in range(2, MAX_DIGITS + 1):
         enough = bisect_left(range(MAX_POINTS), k, key=lambda order: sum(order**place for place in range(digits)))

@@ -34,12 +34,12 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     k, e = categories("rws", domain, 1 << 20), odds(budget)
     order = next(number for number in range(k, 2 * k) if is_prime(number))
 
-    multiples, whole = MultiplierMap(k, order), int(order / (e + 1))
+    multiples, size_below = MultiplierMap(k, order), int(order / (e + 1))
 
     def inside(size: int) -> Fraction:
         return e * size / (e * size + order - size)
 
-    sizes = sorted({min(max(1, size), order - 1) for size in (whole, whole + 1)})
+    sizes = sorted({min(max(1, size), order - 1) for size in (size_below, size_below + 1)})
     best = min(sizes, key=lambda size: average_variance(multiples.rates_of_sets(inside(size), size), k))
     channel = Public(multiples, Block(ArcSets(order, order, best), floor_unit(inside(best))))
     return Mechanism("rws", Frequency(domain), channel, budget, CountSupports())

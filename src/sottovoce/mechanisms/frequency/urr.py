@@ -31,8 +31,8 @@ def build(domain: Domain, *, epsilon: Any, sensitive: Any = None) -> Mechanism:
     k = categories("urr", domain, 1 << 20)
     e, codes = odds(budget), sensitive_codes("urr", domain, sensitive)
     if codes is None:
-        whole: Channel = Subset(k, 1, floor_unit(e / (e + k - 1)))
-        return Mechanism("urr", Frequency(domain), whole, budget, CountOutputs())
+        response: Channel = Subset(k, 1, floor_unit(e / (e + k - 1)))
+        return Mechanism("urr", Frequency(domain), response, budget, CountOutputs())
     channel = Sparing(k, codes, ceil_unit(1 / (e + len(codes) - 1)))
     guarantee = UtilityOptimised(frozenset(codes))
     return Mechanism("urr", Frequency(domain), channel, budget, CountOutputs(), guarantee=guarantee)

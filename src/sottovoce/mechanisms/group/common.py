@@ -64,19 +64,19 @@ def build_group(
 
 def _best_split(domain: Pair, inner: Inner, budget: Decimal, key: str, least: Decimal) -> Keyed | None:
     """The split of least variance: a coarse grid, then finer steps around its best."""
-    found: dict[Decimal, Keyed | None] = {}
+    channels: dict[Decimal, Keyed | None] = {}
 
     def cost(share: Decimal) -> float:
-        if share not in found:
+        if share not in channels:
             allowed = 0 < share <= 1 and budget * share >= least
-            found[share] = keyed(domain, inner(domain.value, budget * share), budget, key) if allowed else None
-        channel = found[share]
+            channels[share] = keyed(domain, inner(domain.value, budget * share), budget, key) if allowed else None
+        channel = channels[share]
         return inf if channel is None else mean_variance(channel)
 
     best = min(_FIRST, key=cost)
     for step in _STEPS:
         best = min((best, best - step, best + step), key=cost)
-    return found[best]
+    return channels[best]
 
 
 def keyed(domain: Pair, inner: Channel, budget: Decimal, key: str) -> Keyed | None:
@@ -104,15 +104,15 @@ def mean_variance(channel: Keyed) -> float:
     the group, and a is its reading then.
     """
     groups = channel.key.inputs
-    p, q, both = _rates(channel.key)
+    p, q, crossed_rate = _rates(channel.key)
     second, neutral, spread = _squares(channel)
-    if p <= q or p <= both:
+    if p <= q or p <= crossed_rate:
         return inf
     share = 1 / groups
-    square = (share * p + (1 - share) * both) * second + (1 - share) * (q - both) * neutral
+    square = (share * p + (1 - share) * crossed_rate) * second + (1 - share) * (q - crossed_rate) * neutral
     size = (share * p + (1 - share) * q) * spread / (p - q) ** 2
-    crossed = share * p * spread / ((p - both) * (p - q))
-    return (square / (p - both) ** 2 - 2 * crossed + size) / share**2
+    crossed = share * p * spread / ((p - crossed_rate) * (p - q))
+    return (square / (p - crossed_rate) ** 2 - 2 * crossed + size) / share**2
 
 
 def _rates(key: Subset | Bits) -> tuple[float, float, float]:

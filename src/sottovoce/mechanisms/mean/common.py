@@ -71,9 +71,9 @@ def noise(owner: str, budget: Decimal, first: Sequence[int], cycle: Sequence[int
     while high - low > 1:  # the largest weight of band 0 that leaves enough for the others
         middle = (low + high) // 2
         low, high = (middle, high) if sum(_bands(middle, steepest, e, count, cycle)) <= UNIT else (low, middle)
-    found = _bands(low, steepest, e, count, cycle)
-    found[-1] += UNIT - sum(found)
-    return Noise(len(cycle), tuple(first), tuple(cycle), tuple(found))
+    weights = _bands(low, steepest, e, count, cycle)
+    weights[-1] += UNIT - sum(weights)
+    return Noise(len(cycle), tuple(first), tuple(cycle), tuple(weights))
 
 
 def _bands(first: int, steepest: Fraction, e: Fraction, count: int, cycle: Sequence[int]) -> list[int]:
@@ -93,8 +93,8 @@ def _bands(first: int, steepest: Fraction, e: Fraction, count: int, cycle: Seque
 
 def level(length: int) -> list[int]:
     """Equal weights; the remainder goes to the first, because larger magnitudes must not be likelier."""
-    each, rest = divmod(UNIT, length)
-    return [each + 1] * rest + [each] * (length - rest)
+    weight, rest = divmod(UNIT, length)
+    return [weight + 1] * rest + [weight] * (length - rest)
 
 
 def geometric(budget: Decimal, steps: int) -> list[int]:

@@ -32,10 +32,10 @@ def each_hash(budget: Decimal, hashes: int) -> Decimal:
 
 def lifetime(owner: str, budget: Decimal, forever: Any) -> Decimal:
     """The budget of all reports of one unchanged value together: by default twice that of one report."""
-    found = check_epsilon(owner, min(2 * budget, Decimal(20)) if forever is None else forever)
-    if not found > budget:
+    total = check_epsilon(owner, min(2 * budget, Decimal(20)) if forever is None else forever)
+    if not total > budget:
         raise reject("epsilon_forever", owner, f"a number above epsilon, which is {budget}", forever)
-    return found
+    return total
 
 
 def countable(owner: str, domain: Domain) -> int:

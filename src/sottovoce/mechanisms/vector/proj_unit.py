@@ -39,7 +39,7 @@ def build(domain: Domain, *, epsilon: Any, k: int | None = None) -> Mechanism:
     sizes = projections(size)
     if k is None:
         best = _error(_of(size, sizes[-1], budget))
-        channel = next(found for each in sizes if _error(found := _of(size, each, budget)) <= COST * best)
+        channel = next(projected for reduced in sizes if _error(projected := _of(size, reduced, budget)) <= COST * best)
     elif k in sizes and not isinstance(k, (bool, float)):
         channel = _of(size, int(k), budget)
     else:

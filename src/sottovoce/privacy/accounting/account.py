@@ -31,7 +31,7 @@ class Entry:
 
     @classmethod
     def of(cls, name: str, epsilon: object, *, delta: object = 0, answers: int = 1, apart: str | None = None) -> Entry:
-        """Checked."""
+        """An entry from a name and a budget; both are checked."""
         if not isinstance(name, str) or not name:
             raise ParameterError("An entry of an account needs a name.")
         return cls(name, Loss.of(epsilon, delta), check_integer("answers", OWNER, answers, 1, 10**6), apart)
@@ -50,7 +50,7 @@ class Account:
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> Account:
-        """Of these entries, whose names differ."""
+        """The account of these entries, whose names differ."""
         if len({entry.name for entry in entries}) < len(entries):
             raise ParameterError("The entries of an account must have different names.")
         return cls(tuple(entries))
@@ -61,12 +61,12 @@ class Account:
         return sequential(losses) if delta is None or not losses else advanced(losses, delta)
 
     def _worst_losses(self) -> list[Loss]:
-        """Those of the person who loses most: of entries apart, one counts."""
-        found = [loss for entry in self.entries if entry.apart is None for loss in entry.losses]
+        """Losses of the person who loses most: of entries apart, one counts."""
+        losses = [loss for entry in self.entries if entry.apart is None for loss in entry.losses]
         for kind in dict.fromkeys(entry.apart for entry in self.entries if entry.apart is not None):
-            each = [sequential(entry.losses) for entry in self.entries if entry.apart == kind]
-            found.append(parallel(each))
-        return found
+            alternatives = [sequential(entry.losses) for entry in self.entries if entry.apart == kind]
+            losses.append(parallel(alternatives))
+        return losses
 
     def text(self, delta: object = None) -> str:
         """One line for each entry, then the total."""

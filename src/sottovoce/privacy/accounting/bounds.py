@@ -68,8 +68,8 @@ def blanket(local: float, n: int, mass: float | None = None) -> Callable[[float]
             width = odds_local - 1 / odds_local
         else:
             width = mass * (odds_local - 1) * (drift + 2)
-        each = math.exp(-2 * drift**2 / width**2)
-        found = width**2 / (4 * drift * covered * n) * math.exp(n * math.log1p(-covered * (1 - each)))
-        return min(1.0, found)
+        moment = math.exp(-2 * drift**2 / width**2)
+        bound = width**2 / (4 * drift * covered * n) * math.exp(n * math.log1p(-covered * (1 - moment)))
+        return min(1.0, bound)
 
     return delta

@@ -62,8 +62,8 @@ class Tokens:
         # The two tails of `delta` nearly cancel in a large crowd; their difference is one probability.
         gained = (self.own - odds * self.other) * binom.pmf(first - 1, clones, 0.5)
         lost = np.expm1(epsilon) * (self.own + self.other) * _tail(clones, first)
-        found = np.sum(np.maximum(weights, 0.0) * np.maximum(gained - lost, 0.0))
-        return float(min(1.0, found * (1 + 1e-6) + 2 * _LEFT_OUT))
+        total = np.sum(np.maximum(weights, 0.0) * np.maximum(gained - lost, 0.0))
+        return float(min(1.0, total * (1 + 1e-6) + 2 * _LEFT_OUT))
 
     def _likely_totals(self) -> Floats:
         low, high = self._likely_range()
@@ -81,5 +81,5 @@ def _tail(trials: Floats, least: Floats) -> Floats:
     """How likely a fair coin shows at least so many heads."""
     inside = (least >= 1) & (least <= trials)
     safe = np.where(inside, least, 1.0)
-    found = betainc(safe, np.where(inside, trials - least + 1, 1.0), 0.5)
-    return np.where(inside, found, np.where((least < 1) & (trials >= 0), 1.0, 0.0))
+    upper = betainc(safe, np.where(inside, trials - least + 1, 1.0), 0.5)
+    return np.where(inside, upper, np.where((least < 1) & (trials >= 0), 1.0, 0.0))

@@ -33,7 +33,7 @@ class Loss:
 
     @classmethod
     def of(cls, epsilon: object, delta: object = 0) -> Loss:
-        """Checked."""
+        """A loss from an epsilon and a delta; both are checked."""
         failing = check_decimal("delta", OWNER, delta)
         if not 0 <= failing < 1:
             raise reject("delta", OWNER, "a number in [0, 1)", delta)
@@ -48,12 +48,12 @@ NOTHING = Loss(Decimal(0))
 
 
 def sequential(losses: Sequence[Loss]) -> Loss:
-    """All of them about one person: both numbers add up."""
+    """The loss of one person from several reports: both numbers add up."""
     return Loss(sum((one.epsilon for one in losses), Decimal(0)), sum((one.delta for one in losses), Decimal(0)))
 
 
 def parallel(losses: Sequence[Loss]) -> Loss:
-    """Of people of whom none answers twice: the largest."""
+    """The loss of people of whom none answers twice: the largest."""
     return Loss(
         max((one.epsilon for one in losses), default=Decimal(0)), max((one.delta for one in losses), default=Decimal(0))
     )
@@ -82,8 +82,8 @@ def advanced(losses: Sequence[Loss], delta: object) -> Loss:
     for one in losses:
         kept *= 1 - Fraction(one.delta)
     failing = Decimal(repr(float_up(Decimal((1 - kept).numerator) / (1 - kept).denominator)))
-    found = Decimal(repr(high))
-    return Loss(found, failing) if found < together.epsilon else together
+    epsilon = Decimal(repr(high))
+    return Loss(epsilon, failing) if epsilon < together.epsilon else together
 
 
 def _joint_law(sizes: Sequence[int], step: float) -> np.ndarray:

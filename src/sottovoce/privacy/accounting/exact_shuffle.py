@@ -47,11 +47,11 @@ def delta(law: Floats, n: int, epsilon: float) -> float:
 
 def joined(counts: Floats, law: Floats) -> Floats:
     """The law of the counts of all outputs but the last, with one report more."""
-    found = law[-1] * counts
+    joint = law[-1] * counts
     for output in range(len(law) - 1):
         # The counts are at most n, so nothing is rolled over the end.
-        found = found + law[output] * np.roll(counts, 1, axis=output)
-    return np.asarray(found)
+        joint = joint + law[output] * np.roll(counts, 1, axis=output)
+    return np.asarray(joint)
 
 
 class YesNo:

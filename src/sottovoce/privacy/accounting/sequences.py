@@ -67,12 +67,12 @@ class MemoLaws:
 
     @cached_property
     def memos(self) -> list[dict[int, Fraction]]:
-        """For each code the probability of each memo."""
+        """The probability of each memo, for each code."""
         return [law_of(lambda coins, code=code: self._first.sample(code, coins)) for code in self._codes]  # type: ignore[misc]
 
     @cached_property
     def reports(self) -> list[dict[int, Fraction]]:
-        """For each report its probability given each memo."""
+        """The probability of each report given each memo."""
         kept = {memo for law in self.memos for memo in law}
         laws = {memo: law_of(lambda coins, memo=memo: self._second.sample(memo, coins)) for memo in kept}  # type: ignore[misc]
         seen = sorted({report for law in laws.values() for report in law})
@@ -125,7 +125,7 @@ class MemoLaws:
 
 
 def _memoised(mechanism: Mechanism) -> Memoised:
-    found = facet(mechanism.channel, Memoised)
-    if found is None:
+    memoised = facet(mechanism.channel, Memoised)
+    if memoised is None:
         raise ParameterError("This mechanism keeps no memo: reports of several waves lose the sum of their epsilons.")
-    return found
+    return memoised

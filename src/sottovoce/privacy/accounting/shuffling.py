@@ -73,13 +73,13 @@ def shuffled(of: Mechanism | object, *, participants: int, delta: float) -> Ampl
         raise reject("delta", OWNER, "a number in (0, 1)", delta)
     local, keep = _local(of)
     n = participants
-    found: dict[str, Callable[[float], float]] = {
+    deltas: dict[str, Callable[[float], float]] = {
         "clones": bounds.clones(local, n).delta,
         "blanket": bounds.blanket(local, n),
     }
     if keep is not None and n <= MAX_YES_NO:
-        found["exact"] = YesNo(n, keep).delta
-    claimed = {name: smallest_epsilon(one, local, delta) for name, one in found.items()}
+        deltas["exact"] = YesNo(n, keep).delta
+    claimed = {name: smallest_epsilon(one, local, delta) for name, one in deltas.items()}
     claimed["clones, closed form"] = bounds.clones_closed_form(local, n, delta)
     claimed["erlingsson"] = bounds.erlingsson(local, n, delta)
     shown = {"stronger clones": smallest_epsilon(bounds.stronger_clones(local, n).delta, local, delta)}

@@ -56,7 +56,7 @@ class StudyAccount:
         delta: float = DELTA,
         rate: object = 1,
     ) -> StudyAccount:
-        """Checked."""
+        """The account of a study from its manifest; all parameters are checked."""
         check_integer("waves", OWNER, waves, 1, MOST_WAVES)
         check_integer("values", OWNER, values, 1, MOST_WAVES)
         if participants is not None:
@@ -85,18 +85,18 @@ class StudyAccount:
 
     @property
     def account(self) -> Account:
-        """This study, by the report that loses most, and all other studies."""
-        found = []
+        """The account of this study, by the report that loses most, and of all other studies."""
+        entries = []
         for arm in self.manifest.stage.arms:
             once, forever, delta = arm.mechanism.claimed, arm.mechanism.claimed_forever, arm.mechanism.delta or 0
             if forever is not None and self.taken > 1:
                 # Losses of single reports do not add up: they share a memo. Each different answer has one of its own.
                 answers = min(self.values, self.taken)
-                found.append(Entry.of(f"{arm.name}, memo", forever, answers=answers, apart="arm"))
+                entries.append(Entry.of(f"{arm.name}, memo", forever, answers=answers, apart="arm"))
             else:
-                found.append(Entry.of(arm.name, once, delta=delta, answers=self.taken, apart="arm"))
+                entries.append(Entry.of(arm.name, once, delta=delta, answers=self.taken, apart="arm"))
         others = [Entry.of(f"another study, {place}", one) for place, one in enumerate(self.also, 1)]
-        return Account.of([*found, *others])
+        return Account.of([*entries, *others])
 
     @property
     def total(self) -> Loss:
@@ -120,9 +120,9 @@ class StudyAccount:
 
     @property
     def sequences(self) -> dict[str, Decimal | None]:
-        """By arm with a memo: the most that its reports lose over all sequences of answers; None without a bound."""
-        each = {arm.name: fresh_loss(arm.mechanism) for arm in self._memos}
-        return {name: None if one is None else self.taken * one for name, one in each.items()}
+        """The largest loss over all sequences of answers, by arm with a memo; None without a bound."""
+        losses = {arm.name: fresh_loss(arm.mechanism) for arm in self._memos}
+        return {name: None if one is None else self.taken * one for name, one in losses.items()}
 
     # --- what a crowd hides ----------------------------------------------------------------------
     @property
@@ -170,11 +170,11 @@ class StudyAccount:
             + (f" Of {self.waves} waves it takes part in {self.taken}." if self.waves > self.taken else "")
         )
         lines += [f"{memo_text(arm)} {self._sequence_text(arm)}" for arm in self._memos]
-        if (found := self.amplified) is not None:
+        if (amplified := self.amplified) is not None:
             batch = self.manifest.facts.collection.batch
             mixed = "with all of them in one batch" if batch is None else f"in batches of {batch:,}"
             lines.append(
-                f"Only in shuffler mode, {mixed}: {found.text()} Without a shuffler nothing of this is claimed."
+                f"Only in shuffler mode, {mixed}: {amplified.text()} Without a shuffler nothing of this is claimed."
             )
         if self.hidden is not None:
             lines.append(
@@ -192,16 +192,16 @@ class StudyAccount:
         return f", if an observer knows when {plural(min(self.values, self.taken), 'answer')} changed"
 
     def _sequence_text(self, arm: Arm) -> str:
-        found = self.sequences[arm.name]
+        most = self.sequences[arm.name]
         reports = plural(self.taken, "report")
-        if found is None:
+        if most is None:
             return f"Over all sequences of answers the loss of {reports} has no bound."
         verb = "loses" if self.taken == 1 else "lose"
-        return f"Over all sequences of answers {reports} {verb} at most epsilon {found:.4g}."
+        return f"Over all sequences of answers {reports} {verb} at most epsilon {most:.4g}."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        found = self.amplified
+        amplified = self.amplified
         return {
             "once": decimal_text(self.once),
             "waves": self.taken,
@@ -216,6 +216,6 @@ class StudyAccount:
                 if arm.mechanism.claimed_forever is not None
             },
             "sequences": {name: None if most is None else float_up(most) for name, most in self.sequences.items()},
-            "shuffled": None if found is None else {"epsilon": found.epsilon, "delta": found.delta},
+            "shuffled": None if amplified is None else {"epsilon": amplified.epsilon, "delta": amplified.delta},
             "sampled": self.hidden,
         }

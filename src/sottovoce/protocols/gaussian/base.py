@@ -38,16 +38,16 @@ class GaussianMean(Protocol):
     @property
     @abstractmethod
     def finest(self) -> Decimal:
-        """The deviation if it is known, else its least: the width of the finest scale."""
+        """The standard deviation if known, else its lower limit: the width of the finest scale."""
 
     @property
     @abstractmethod
     def limits(self) -> tuple[float, float] | None:
-        """Those of an unknown deviation."""
+        """The least and the largest standard deviation, if it is unknown."""
 
     @property
     def known(self) -> float | None:
-        """The deviation, if it is known."""
+        """The standard deviation, if it is known."""
         return float(self.finest) if self.limits is None else None
 
     @abstractmethod

@@ -17,7 +17,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Round, partial
-from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.gaussian.gaussian import fitted
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.mechanisms.mean.gaussian import build as gaussian
@@ -68,8 +68,10 @@ class HistogramRounds(Way):
         shape = _shape(np.zeros(1))[0]
         noise = histogram.variance(np.full(histogram.cells, 1 / histogram.cells), 1)[0]
         # To distinguish two sums over bins weighted by the shape: Chernoff's bound for the difference, for all places.
-        each = 4 * math.log(histogram.cells / float(self.protocol.failure)) * float(noise) / float(np.dot(shape, shape))
-        return Round((Arm("bin", histogram),), quota=min(self.protocol.participants // 2, math.ceil(each)))
+        reports = (
+            4 * math.log(histogram.cells / float(self.protocol.failure)) * float(noise) / float(np.dot(shape, shape))
+        )
+        return Round((Arm("bin", histogram),), quota=min(self.protocol.participants // 2, math.ceil(reports)))
 
     def place(self, history: History) -> float:
         """The mean whose shape fits the histogram best."""
@@ -187,12 +189,12 @@ class SearchRounds(Way):
             return partial(
                 sides, f"Closed early: {len(history)} of {searches} searches were begun, and no numbers were asked for."
             )
-        asked, question, found = self._searches(history)
+        asked, question, start = self._searches(history)
         if question is not None:
             return self._question(history)
         limits = (float(self.protocol.finest), float(self._most))
         searched = [(one, tally) for one, (tally,) in zip(asked, history, strict=False)]
-        rough = Likelihood.of(searched).climb(*found, limits)
+        rough = Likelihood.of(searched).climb(*start, limits)
         number = _noisy(
             clamped(self.protocol.domain, *rough, self.protocol.reach), self.protocol.epsilon, self.protocol.delta
         )

@@ -13,7 +13,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Round, Tallies, partial, reports_of
-from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.gaussian.gaussian import fitted
 from sottovoce.estimate.gaussian.law import Likelihood, informed
 from sottovoce.protocols.gaussian.base import GaussianMean, Way
@@ -114,11 +114,11 @@ def first_quota(
     As many as find the place almost surely; or more, if the second question gains more by a better threshold than it
     loses by fewer answers: its variance grows by about `waste` times the square of the threshold's error in deviations.
     """
-    each = reports_per_scale(scales[0], len(scales), failure)
+    enough = reports_per_scale(scales[0], len(scales), failure)
     info = sum(_information(scale, deviation) for scale in scales[:4]) * deviation**2
     # Far below the finest scale the digits have almost no information about the threshold.
     better = math.isqrt(int(waste * participants / info / len(scales))) if info > 1e-12 else 0
-    return min(participants // 2, len(scales) * max(each, better))
+    return min(participants // 2, len(scales) * max(enough, better))
 
 
 def _information(mechanism: Mechanism, deviation: float) -> float:

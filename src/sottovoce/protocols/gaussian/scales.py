@@ -126,8 +126,8 @@ def _finer(numbers: NDArray[np.int64], scores: Floats) -> tuple[NDArray[np.int64
     """Each place and its two neighbours at half the step; one that is reached twice keeps the better score."""
     around = (2 * numbers[:, None] + np.array([-1, 0, 1])).ravel()
     order = np.lexsort((-np.repeat(scores, 3), around))
-    found, first = np.unique(around[order], return_index=True)
-    return found, np.repeat(scores, 3)[order][first]
+    places, first = np.unique(around[order], return_index=True)
+    return places, np.repeat(scores, 3)[order][first]
 
 
 def short_decimal(number: float, step: float) -> Decimal:

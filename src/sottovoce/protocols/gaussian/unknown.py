@@ -14,7 +14,7 @@ from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates
-from sottovoce.core.work import ARM_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.estimate.gaussian.gaussian import fitted
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.protocols.effort import effort_of
@@ -107,8 +107,8 @@ class GaussianMeanUnknownSigma(GaussianMean):
 
     def grids(self) -> tuple[Mechanism, ...]:
         low, high = self.limits
-        each = (high / low) ** (1 / self._steps)
-        middles = (low * each ** (i + 0.5) for i in range(self._steps))
+        factor = (high / low) ** (1 / self._steps)
+        middles = (low * factor ** (i + 0.5) for i in range(self._steps))
         short = [short_decimal(middle, middle / 10) for middle in middles]
         return tuple(grid for guess in short for grid in grids(self.domain, guess, self.epsilon))
 

@@ -140,18 +140,18 @@ class AdaptiveMeanRounds(Protocol):
         if closing and not later:
             only = replace(first, notes=(f"Only round one was played, of {first.n} reports.",))
             return partial({"mean": only}, "Closed early: round two has no reports.")
-        found = self.decision(first_tally)
+        decision = self.decision(first_tally)
         if not later:
-            return Round((Arm("second", found.mechanism),))
+            return Round((Arm("second", decision.mechanism),))
         ((second_tally,),) = later
-        second = found.mechanism.estimate(second_tally)
-        return {"mean": self.together(first_tally, second_tally, found), "first": first, "second": second}
+        second = decision.mechanism.estimate(second_tally)
+        return {"mean": self.together(first_tally, second_tally, decision), "first": first, "second": second}
 
-    def together(self, first: Tally, second: Tally, found: Decision) -> Estimate:
+    def together(self, first: Tally, second: Tally, decision: Decision) -> Estimate:
         """The mean of both rounds: of one tally if the mechanism was the same, else weighted by inverse variance."""
-        if found.mechanism == first.mechanism:
+        if decision.mechanism == first.mechanism:
             mean = first.mechanism.estimate(first + second)
         else:
-            mean = two_rounds(first.mechanism.estimate(first), found.mechanism.estimate(second), found.variances)
-        noted: Estimate = replace(mean, notes=(found.reason,))
+            mean = two_rounds(first.mechanism.estimate(first), decision.mechanism.estimate(second), decision.variances)
+        noted: Estimate = replace(mean, notes=(decision.reason,))
         return noted

@@ -13,9 +13,9 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.design.designed import uniform
+from sottovoce.estimate.frequency.maximise import em_step
+from sottovoce.estimate.frequency.mixture import Dense
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.shares.maximise import em_step
-from sottovoce.estimate.shares.mixture import Dense
 from sottovoce.tally.laws import law_at
 from sottovoce.tally.tally import Tally
 
@@ -50,7 +50,7 @@ class Decision:
 
     @property
     def reason(self) -> str:
-        """In words."""
+        """The decision and its reason in one sentence."""
         if self.adapted:
             return (
                 "Adapted: after round one the channel designed for its answers promised"

@@ -74,12 +74,12 @@ class PersonalBudgetMean(Protocol):
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         (tallies,) = history
         arms = self.start().arms
-        each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
-        estimates = list(each.values())
+        by_arm = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
+        estimates = list(by_arm.values())
         precisions = [precision(one.mechanism, one.n, self.prior) for one in estimates]
         everyone = pooled(estimates, [one.n for one in estimates])
         return {
             "mean": replace(pooled(estimates, precisions), assumes=CHOSEN),
             "everyone": everyone,
-            **each,
+            **by_arm,
         }

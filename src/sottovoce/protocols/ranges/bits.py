@@ -32,15 +32,15 @@ class ThresholdBits:
     @classmethod
     def of(cls, tallies: Iterable[Tally]) -> ThresholdBits:
         """All answers; those about the same threshold are merged."""
-        found: dict[Decimal, tuple[int, int]] = {}
+        counts: dict[Decimal, tuple[int, int]] = {}
         rates: Any = None
         for tally in tallies:
             threshold = threshold_of(tally)
-            asked, yes = found.get(threshold, (0, 0))
-            found[threshold] = asked + tally.n, yes + int(tally.cells[1])
+            asked, yes = counts.get(threshold, (0, 0))
+            counts[threshold] = asked + tally.n, yes + int(tally.cells[1])
             rates = rates_of(tally.mechanism.channel)
-        order = sorted(found)
-        numbers = np.array([found[threshold] for threshold in order], float).reshape(-1, 2)
+        order = sorted(counts)
+        numbers = np.array([counts[threshold] for threshold in order], float).reshape(-1, 2)
         return cls(np.array(order, float), numbers[:, 0], numbers[:, 1], float(rates.own), float(rates.other))
 
     def __eq__(self, other: object) -> bool:
@@ -102,20 +102,20 @@ def threshold_of(tally: Tally) -> Decimal:
 
 
 def spread(domain: Integers | Interval, low: float, high: float, count: int) -> list[Decimal]:
-    """About `count` thresholds strictly inside a stretch: evenly spaced, and geometrically if magnitudes differ much.
+    """About `count` thresholds strictly inside a interval: evenly spaced, and geometrically if magnitudes differ much.
 
     Answers have any magnitude, and most ranges are far too wide; so half of the thresholds fall by a constant ratio
     toward zero.
     """
     even = np.linspace(low, high, count + 2)[1:-1]
     if low < 0 < high:
-        even, each = even[::4], (count - len(even[::4])) // 2
-        sides = [_falling(-low, 0, each) * -1, _falling(high, 0, each)]
+        even, per_side = even[::4], (count - len(even[::4])) // 2
+        sides = [_falling(-low, 0, per_side) * -1, _falling(high, 0, per_side)]
     elif max(abs(low), abs(high)) > RATIO**2 * min(abs(low), abs(high)):
-        even, each = even[::2], count - len(even[::2])
+        even, per_side = even[::2], count - len(even[::2])
         negative = high <= 0
         outer, inner = max(abs(low), abs(high)), min(abs(low), abs(high))
-        sides = [_falling(outer, inner, each) * (-1 if negative else 1)]
+        sides = [_falling(outer, inner, per_side) * (-1 if negative else 1)]
     else:
         sides = []
     apart = (high - low) / (count + 1)
@@ -133,10 +133,10 @@ def _falling(outer: float, inner: float, count: int) -> Floats:
 def inside(
     domain: Integers | Interval, places: Iterable[Decimal], low: float = -inf, high: float = inf
 ) -> list[Decimal]:
-    """Different thresholds that split the domain, inside a stretch; whole ones for whole numbers."""
+    """Different thresholds that split the domain, inside a interval; whole ones for whole numbers."""
     if domain.whole is not None:
-        found = {place.to_integral_value() for place in places}
-        split = [place for place in found if domain.low < place <= domain.high]
+        integers = {place.to_integral_value() for place in places}
+        split = [place for place in integers if domain.low < place <= domain.high]
     else:
         split = [place for place in set(places) if domain.low < place < domain.high]
     return sorted(place for place in split if low < float(place) <= high)

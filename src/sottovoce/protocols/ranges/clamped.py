@@ -16,7 +16,7 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
 from sottovoce.protocols.effort import effort_of
-from sottovoce.protocols.ranges.found import found, found_partly
+from sottovoce.protocols.ranges.results import partial_estimates, range_estimates
 
 OWNER = "a clamped mean"
 WEIGHTS = 1000  # of the arms together
@@ -93,11 +93,11 @@ class ClampedMeanRound(Protocol):
         (tallies,) = history
         number = tallies[0]
         if not closing or all(tally.n for tally in tallies):
-            return found(self.domain, tallies, self.searchers)
+            return range_estimates(self.domain, tallies, self.searchers)
         if not number.n:
             raise ParameterError("Nothing can be estimated yet: no number was reported.")
         silent = "Closed early: nobody was asked about a part beyond the range, so the cost of clamping is unknown."
-        return partial(found_partly(self.domain, tallies), silent)
+        return partial(partial_estimates(self.domain, tallies), silent)
 
     def _build(self, name: str, domain: Domain) -> Mechanism:
         return build(name, domain, epsilon=self.epsilon)

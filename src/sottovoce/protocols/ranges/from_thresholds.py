@@ -11,9 +11,9 @@ import numpy as np
 from sottovoce.core.round import History
 from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Bounds, Floats
+from sottovoce.estimate.frequency.supports import clopper_pearson
 from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.shares.supports import clopper_pearson
 from sottovoce.protocols.ranges.bits import ThresholdBits
 from sottovoce.protocols.ranges.search import FIRST, LATER, RangeSearchRounds, bits_of
 
@@ -64,11 +64,11 @@ class ThresholdMeanEvidence(SingleMean):
         """No part of the interval is normal."""
         return False
 
-    def sentence(self, found: Estimate, level: float) -> str:
-        (low,), (high,) = found.ci(level)
+    def sentence(self, estimate: Estimate, level: float) -> str:
+        (low,), (high,) = estimate.ci(level)
         return (
             f"{self.n} participants were asked about a threshold each. The shares at or above the thresholds allow a"
-            f" mean from {low:.6g} to {high:.6g} ({level:.0%} interval); {found.value:.6g} is a rough guess."
+            f" mean from {low:.6g} to {high:.6g} ({level:.0%} interval); {estimate.value:.6g} is a rough guess."
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates, reports_of
-from sottovoce.protocols.nested.in_turn import InTurn
+from sottovoce.protocols.nested.sequential import Sequential
 from sottovoce.protocols.nested.walk import Rounds
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound
 from sottovoce.protocols.ranges.from_thresholds import mean_from_thresholds
@@ -17,7 +17,7 @@ from sottovoce.protocols.ranges.search import RangeSearchRounds, bits_of
 
 
 @dataclass(frozen=True, slots=True)
-class RangeSearchMean(InTurn):
+class RangeSearchMean(Sequential):
     """The mean of a number that may lie anywhere in a wide domain: `RangeSearchRounds`, then `ClampedMeanRound`.
 
     First a few rounds of one bit each find the range with the least expected error of the mean. In the last round
@@ -53,19 +53,19 @@ class RangeSearchMean(InTurn):
             self.domain, self.epsilon, self.participants, self.method, self.search, self.tails, self.rounds
         )
 
-    def following(self, found: Estimates, rounds: Rounds) -> ClampedMeanRound:
+    def following(self, estimates: Estimates, rounds: Rounds) -> ClampedMeanRound:
         search = self.opening
         left = max(1, self.participants - search.searchers)
         asked = sum(map(reports_of, rounds))
         ends = search.chosen(bits_of(rounds))
         return ClampedMeanRound(self.domain, self.epsilon, *ends, left, self.method, self.tails, asked)
 
-    def together(self, found: Estimates, then: Estimates) -> Estimates:
+    def together(self, estimates: Estimates, then: Estimates) -> Estimates:
         return then
 
-    def alone(self, found: Estimates, rounds: Rounds) -> Estimates:
+    def alone(self, estimates: Estimates, rounds: Rounds) -> Estimates:
         mean = mean_from_thresholds(self.opening, rounds)
-        return {"mean": replace(mean, missing=found["thresholds"].missing), **found}
+        return {"mean": replace(mean, missing=estimates["thresholds"].missing), **estimates}
 
     def is_begun(self, later: Rounds) -> bool:
         # Without reports about the part beyond the range, the thresholds say more than clamped numbers.

@@ -19,7 +19,7 @@ from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
-from sottovoce.core.work import ARM_EFFORT, ROUNDS_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.prior import expected_answers
 from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.ranges.bits import ThresholdBits, inside, short, spread

@@ -47,7 +47,7 @@ class Tail:
         self.places = np.geomspace(min(nearest / 2, reach), reach, PLACES)
 
     def distance(self, share: float) -> float:
-        """Where the expected share has fallen to this one, or the end."""
+        """The distance at which the expected share has fallen to this one, or the end."""
         expected = self._expected
         enough = np.flatnonzero(expected <= share)
         if not len(enough):

@@ -20,20 +20,20 @@ from sottovoce.tally.tally import Tally
 
 def above_thresholds(domain: Domain, tallies: Iterable[Tally]) -> Estimate:
     """The shares at or above thresholds, in rising order; tallies about the same threshold are added."""
-    found: dict[Decimal, Tally] = {}
+    tally_at: dict[Decimal, Tally] = {}
     for tally in tallies:
         threshold = threshold_of(tally)
         if tally.n:
-            found[threshold] = found[threshold] + tally if threshold in found else tally
-    order = sorted(found)
+            tally_at[threshold] = tally_at[threshold] + tally if threshold in tally_at else tally
+    order = sorted(tally_at)
     if not order:
         raise ParameterError("Nothing can be estimated yet: no report was counted.")
-    rates = support_rates(found[order[0]].mechanism.channel)
+    rates = support_rates(tally_at[order[0]].mechanism.channel)
     if rates is None:
         raise TypeError("Thresholds need randomized response.")
-    counts = np.array([int(found[place].cells[1]) for place in order], np.int64)
-    asked = np.array([found[place].n for place in order], np.int64)
+    counts = np.array([int(tally_at[place].cells[1]) for place in order], np.int64)
+    asked = np.array([tally_at[place].n for place in order], np.int64)
     names = tuple(f"from {decimal_text(place)} on" for place in order)
     own, other = float(rates.own), float(rates.other)
     evidence = SeparateSharesEvidence(counts, asked, own, other, None, names)  # type: ignore[arg-type]
-    return Estimate.of(Mean(domain), evidence, sources_of(found.values()))
+    return Estimate.of(Mean(domain), evidence, sources_of(tally_at.values()))

@@ -13,7 +13,7 @@ from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.question import Attributes
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
-from sottovoce.core.work import ARM_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.estimate.attributes.evidence import part_cells, part_mechanisms
 from sottovoce.estimate.estimate import Estimate, sources_of
 
@@ -57,24 +57,24 @@ class SampledAttributes(Protocol):
         budget: Decimal = self.epsilon
         arms = []
         for names in self._windows():
-            whole = len(names) == len(self.record.fields)
-            domain = self.record if whole else Fields(self.record, names)
+            complete = len(names) == len(self.record.fields)
+            domain = self.record if complete else Fields(self.record, names)
             arms.append(Arm(", ".join(names), build("split-attributes", domain, epsilon=budget)))
         return Round(tuple(arms))
 
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         (tallies,) = history
-        found: dict[str, tuple[Any, int, Any, list[Any]]] = {}
+        by_attribute: dict[str, tuple[Any, int, Any, list[Any]]] = {}
         for names, tally in zip(self._windows(), tallies, strict=True):
             if not tally.n:
                 continue
             parts = zip(names, part_mechanisms(tally.mechanism), part_cells(tally.mechanism, tally.cells), strict=True)
             for name, part, cells in parts:
-                _, n, before, sources = found.get(name, (part, 0, 0, []))
-                found[name] = (part, n + tally.n, before + cells, [*sources, tally])
-        if not found:
+                _, n, before, sources = by_attribute.get(name, (part, 0, 0, []))
+                by_attribute[name] = (part, n + tally.n, before + cells, [*sources, tally])
+        if not by_attribute:
             raise ParameterError("An estimate needs at least one report; these tallies have none.")
-        return {name: _estimate(*found[name]) for name, _ in self.record.fields if name in found}
+        return {name: _estimate(*by_attribute[name]) for name, _ in self.record.fields if name in by_attribute}
 
 
 def _estimate(part: Any, n: int, cells: Any, tallies: list[Any]) -> Estimate:

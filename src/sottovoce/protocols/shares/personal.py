@@ -13,7 +13,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
-from sottovoce.core.work import ARM_EFFORT
+from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.estimate.combine import pooled
 
 CHOSEN = (
@@ -60,13 +60,13 @@ class PersonalBudgetShares(Protocol):
         return ARM_EFFORT * len(self.epsilons)
 
     def start(self) -> Round:
-        each = (build(self.method, self.domain, epsilon=epsilon) for epsilon in self.epsilons)
-        return Round(tuple(Arm(f"epsilon {decimal_text(m.claimed)}", m) for m in each), chosen=True)
+        mechanisms = (build(self.method, self.domain, epsilon=epsilon) for epsilon in self.epsilons)
+        return Round(tuple(Arm(f"epsilon {decimal_text(m.claimed)}", m) for m in mechanisms), chosen=True)
 
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         (tallies,) = history
         arms = self.start().arms
-        each = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
-        estimates = list(each.values())
+        by_arm = {arm.name: arm.mechanism.estimate(tally) for arm, tally in zip(arms, tallies, strict=True) if tally.n}
+        estimates = list(by_arm.values())
         everyone = pooled(estimates, [one.n for one in estimates])
-        return {"shares": replace(pooled(estimates), assumes=CHOSEN), "everyone": everyone, **each}
+        return {"shares": replace(pooled(estimates), assumes=CHOSEN), "everyone": everyone, **by_arm}

@@ -18,9 +18,9 @@ from sottovoce.core.question import Mean, Variance
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
+from sottovoce.core.spec_cost import ROUNDS_EFFORT
 from sottovoce.core.statistic.joint import MAX_JOINT, CountJoint
 from sottovoce.core.statistic.moments import Moments
-from sottovoce.core.work import ROUNDS_EFFORT
 from sottovoce.estimate.mean.evidence import evidence
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.variance.evidence import from_arms, from_both, moments, parts
@@ -166,10 +166,10 @@ class VarianceRounds(Protocol):
         The centre may lie outside the range by noise: clamping it to the range would bias the variance. Farther than
         one more length of the range the first round has almost no information, and there it is clamped.
         """
-        found = evidence(_enough(tally).mechanism, tally)
-        (mean,), (low, high) = found.values(), found.ends
+        first = evidence(_enough(tally).mechanism, tally)
+        (mean,), (low, high) = first.values(), first.ends
         reach = high - low
-        return short(min(max(mean, low - reach), high + reach), math.sqrt(found.spread / found.n) / 100, reach)
+        return short(min(max(mean, low - reach), high + reach), math.sqrt(first.spread / first.n) / 100, reach)
 
     @property
     def believed(self) -> Prior:
@@ -223,11 +223,11 @@ class VarianceRounds(Protocol):
         places = {min(max(mean + move, ends[0]), ends[1]) for move in (-step, step)}
         # It misses the mean by its own error, up or down; squares about another centre vary more, on a longer range.
         error = math.sqrt(float(number.variance(known)) / (self.first or 1))
-        each = []
+        cases = []
         for place, missed in product(sorted(places), (-error, error)):
             square = self._of_square(short(place + missed, 0, self._length), self.epsilon)
-            each.append(expected(number, square, known, learned=True, missed=missed))
-        return each[0]._replace(square=sum(one.square for one in each) / len(each), distance=0.0)
+            cases.append(expected(number, square, known, learned=True, missed=missed))
+        return cases[0]._replace(square=sum(one.square for one in cases) / len(cases), distance=0.0)
 
     def predicted_error(self, participants: int, law: Prior | None = None, *, off: float = 0.0) -> float:
         """The standard error of the variance with this number of participants, for answers drawn from a law.

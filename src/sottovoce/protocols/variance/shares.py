@@ -39,7 +39,7 @@ class Expected(NamedTuple):
     spread: float  # variance of the answers themselves
 
     def moved(self, off: float) -> Expected:
-        """The same for answers that are all moved by this many standard deviations, up or down with equal probability.
+        """Variances for answers all moved by this many standard deviations, up or down with equal probability.
 
         Up to noise that depends on the answer, moving by m adds 4 m**2 times the spread to the variance of the squares,
         and 2 m**2 times the spread to the mean product of distance and covariance.
@@ -62,11 +62,11 @@ def belief(domain: Integers | Interval, prior: Prior | None) -> Prior:
     if prior is None:
         return expected_answers(domain)
     prior.scaled(domain.low, domain.high)  # refuses values outside the range
-    whole = domain.whole
-    if whole is None or whole.size > CELLS:
+    integers = domain.whole
+    if integers is None or integers.size > CELLS:
         return prior
-    places = np.rint(np.subtract(prior.values, whole.low)).astype(np.int64)
-    return Prior(np.arange(whole.low, whole.high + 1), np.bincount(places, prior.weights, whole.size))
+    places = np.rint(np.subtract(prior.values, integers.low)).astype(np.int64)
+    return Prior(np.arange(integers.low, integers.high + 1), np.bincount(places, prior.weights, integers.size))
 
 
 def squared(prior: Prior, view: Square) -> Prior:
@@ -119,7 +119,7 @@ def expected(
 
 
 def expected_of_outputs(mechanism: Mechanism, law: Prior) -> Expected:
-    """The same for reports that are read twice."""
+    """Variances of single readings, expected for reports that are read twice."""
     read, domain = readings(mechanism), mechanism.domain.whole
     if domain is None:
         raise ParameterError("Reports that are read twice must be about whole numbers.")

@@ -1,4 +1,4 @@
-"""Addresses that people open: what QR codes lead to, and what a command prints."""
+"""Addresses that people open: in QR codes and in the output of commands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EVERYWHERE = {"0.0.0.0": ("192.0.2.1", "127.0.0.1"), "::": ("2001:db8::1", "::1
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Under which address others reach this server.
+    """The address under which others reach this server.
 
     Attributes:
         public: the address that a proxy has, such as https://collect.example.org; None if requests say it.
@@ -31,16 +31,16 @@ class Addresses:
     def __post_init__(self) -> None:
         if self.public is None:
             return
-        found = _PUBLIC.fullmatch(self.public)
-        if found is None:
+        address = _PUBLIC.fullmatch(self.public)
+        if address is None:
             raise ParameterError(
                 "The public address must be http:// or https://, a host and perhaps a port, without a path, such as"
                 " https://collect.example.org."
             )
-        object.__setattr__(self, "public", found[1])
+        object.__setattr__(self, "public", address[1])
 
     def base(self, request: Request) -> str:
-        """The beginning of addresses for whoever sent a request."""
+        """Scheme and host of the addresses shown to the sender of a request."""
         if self.public is not None:
             return self.public
         scheme, host = request.url.scheme, request.headers.get("host", "")
@@ -51,7 +51,7 @@ class Addresses:
         return f"{scheme}://{_checked(host) or 'localhost'}"
 
     def printed(self, host: str, port: int) -> str:
-        """The beginning of addresses that a command prints, for a server that listens on a host and a port."""
+        """Scheme, host and port of the addresses that a command prints."""
         if self.public is not None:
             return self.public
         name = _reachable(host)
@@ -59,12 +59,12 @@ class Addresses:
 
 
 def _checked(host: str) -> str:
-    """A host that may stand in an address, or nothing."""
+    """The host if it is valid in a URL, otherwise the empty string."""
     return host if re.fullmatch(_HOST, host) else ""
 
 
 def _reachable(host: str) -> str:
-    """For a server that listens on all addresses of this machine: the one that faces the network."""
+    """The host for a printed address. For a server on all interfaces, the one that faces the network."""
     if host not in _EVERYWHERE:
         return host
     far, near = _EVERYWHERE[host]

@@ -1,4 +1,4 @@
-"""Administrative routes: bearer tokens with scopes, and idempotency keys, so that a retry does nothing twice."""
+"""Administrative routes with bearer tokens and scopes. Idempotency keys make retries safe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sottovoce.core.errors import SottovoceError
-from sottovoce.service import acts, operations
+from sottovoce.service import audit_log, operations
 from sottovoce.service.http.public import collector_of
 from sottovoce.service.http.reports import Refused, read_body
 from sottovoce.service.invitations import Token, find_token, invite
@@ -33,16 +33,16 @@ async def _token(request: Request, scope: str) -> tuple[Token, str]:
         with collector_of(request).store.read() as work:
             return find_token(work, secret)
 
-    found = await run_in_threadpool(find)
-    if found is None:
+    token = await run_in_threadpool(find)
+    if token is None:
         raise Refused("unauthorized")
-    if scope not in found.scopes:
+    if scope not in token.scopes:
         raise Refused("forbidden")
-    return found, secret
+    return token, secret
 
 
 def changing(scope: str, act: Act) -> Callable[[Request], Awaitable[Response]]:
-    """A route that changes something: it is done once for each idempotency key."""
+    """A route that changes something, once for each idempotency key."""
 
     async def handle(request: Request) -> Response:
         token, secret = await _token(request, scope)
@@ -56,7 +56,7 @@ def changing(scope: str, act: Act) -> Callable[[Request], Awaitable[Response]]:
 
 
 def _once(request: Request, token: Token, secret: str, key: str, body: bytes, act: Act) -> Response:
-    """Look up what the key was answered with; else act, and note the answer where it holds no secret.
+    """Return the stored answer to an idempotency key, or act and store the answer unless it contains a secret.
 
     The acts themselves do nothing twice, so that a crash between act and note does no harm.
     """
@@ -86,27 +86,32 @@ def _once(request: Request, token: Token, secret: str, key: str, body: bytes, ac
 
 
 def _create(request: Request, token: Token, body: bytes, secret: bytes) -> tuple[int, Any]:
-    given = request.query_params.get("participants", "")
-    if not (given.isdecimal() and given.isascii() and 0 < len(given) <= 12) or int(given) < 1:
+    participants = request.query_params.get("participants", "")
+    if (
+        not (participants.isdecimal() and participants.isascii() and 0 < len(participants) <= 12)
+        or int(participants) < 1
+    ):
         raise Refused("invalid_request")
     collector = collector_of(request)
     try:
-        name = collector.create(body, int(given), by=token.name, draft=request.query_params.get("draft") == "true")
+        name = collector.create(
+            body, int(participants), by=token.name, draft=request.query_params.get("draft") == "true"
+        )
     except StudyFileError as problem:
         rows = [{"line": one.line, "what": one.what, "remedy": one.remedy} for one in problem.mistakes]
         return 400, {"mistakes": rows}
     except SottovoceError:
         raise Refused("invalid_request") from None
-    course = collector.course(name)
+    running = collector.study(name)
     others = [other.name for other in collector.open_namesakes(name)]
-    return 201, {"id": name, "state": course.row.state, "manifest": course.manifest.hash, "also_open": others}
+    return 201, {"id": name, "state": running.row.state, "manifest": running.manifest.hash, "also_open": others}
 
 
 def _set(state: str) -> Act:
     def change(request: Request, token: Token, body: bytes, secret: bytes) -> tuple[int, Any]:
         collector, name = collector_of(request), request.path_params["study"]
         collector.set_state(name, state, by=token.name)
-        return 200, {"id": name, "state": collector.course(name).row.state}
+        return 200, {"id": name, "state": collector.study(name).row.state}
 
     return change
 
@@ -117,25 +122,25 @@ def _invite(request: Request, token: Token, body: bytes, secret: bytes) -> tuple
     except (ValueError, TypeError, KeyError, RecursionError):
         raise Refused("invalid_request") from None
     collector = collector_of(request)
-    course = collector.course(request.path_params["study"])
-    if not course.manifest.facts.collection.invitations:
+    running = collector.study(request.path_params["study"])
+    if not running.manifest.facts.collection.invitations:
         raise Refused("state_conflict")
 
     def add() -> list[str]:
         with collector.store.transaction() as work:
-            return invite(work, course.number, course.manifest.study, count, by=token.name, secret=secret)
+            return invite(work, running.number, running.manifest.study, count, by=token.name, secret=secret)
 
     try:
-        return 201, {"id": course.name, "invitations": collector.writer.call(add)}
+        return 201, {"id": running.name, "invitations": collector.writer.call(add)}
     except ValueError:
         raise Refused("invalid_request") from None
 
 
 async def status(request: Request) -> Response:
-    """How far a study is, and what was refused."""
+    """The state and counts of a study, with refused reports by reason."""
     await _token(request, "read")
     collector = collector_of(request)
-    number = collector.course(request.path_params["study"]).number
+    number = collector.study(request.path_params["study"]).number
 
     def read() -> Any:
         with collector.store.read() as work:
@@ -150,13 +155,13 @@ async def log(request: Request) -> Response:
 
     def read() -> Any:
         with collector_of(request).store.read() as work:
-            return {"acts": list(acts.entries(work))}
+            return {"acts": list(audit_log.entries(work))}
 
     return JSONResponse(await run_in_threadpool(read))
 
 
 def routes() -> list[Route]:
-    """All of them."""
+    """The administrative routes."""
     study = "/v1/admin/studies/{study}"
     return [
         Route("/v1/admin/studies", changing("manage", _create), methods=["POST"]),

@@ -1,4 +1,4 @@
-"""Headers of every page and of everything that pages of others may read."""
+"""Security headers of every page, and CORS headers of public data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECURITY = {
 
 
 def guarded(scope: Scope, send: Send) -> Send:
-    """Adds the headers that every page needs; public data may be read by pages of others."""
+    """Add security headers to responses, and CORS headers to public data."""
     shared = scope["path"].startswith(("/v1/studies", "/static/"))
 
     async def sending(message: Any) -> None:

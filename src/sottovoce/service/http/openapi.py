@@ -1,4 +1,4 @@
-"""The description of the routes (OpenAPI 3.1). Schemathesis checks in the tests that the collector keeps to it."""
+"""The OpenAPI 3.1 description of the routes. Tests with Schemathesis check the collector against it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from sottovoce import __version__
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
+from sottovoce.service.fake_report_signs import MOST_FAKES
 from sottovoce.service.http.schemas import HASH, SCHEMAS, TEXT, Plain, object_of
 from sottovoce.service.problems import PROBLEM_TYPE, PROBLEMS
-from sottovoce.service.signs import MOST_FAKES
 
 
 def _ref(name: str) -> Plain:
@@ -28,20 +28,20 @@ def _bytes(kind: str) -> Plain:
 
 
 def _responses(good: dict[str, tuple[str, Plain]], *codes: str) -> Plain:
-    found: Plain = {status: {"description": said, **content} for status, (said, content) in good.items()}
+    responses: Plain = {status: {"description": said, **content} for status, (said, content) in good.items()}
     for code in codes:
         status = str(PROBLEMS[code].status)
-        said = found.get(status, {}).get("description", "")
-        found[status] = {
+        said = responses.get(status, {}).get("description", "")
+        responses[status] = {
             "description": f"{said} {code}: {PROBLEMS[code].title}".strip(),
             "content": {PROBLEM_TYPE: {"schema": _ref("Problem")}},
         }
-    return found
+    return responses
 
 
 def _operation(name: str, summary: str, responses: Plain, *parameters: Plain, **more: Any) -> Plain:
-    found = {"operationId": name, "summary": summary, "responses": responses, **more}
-    return {**found, "parameters": list(parameters)} if parameters else found
+    operation = {"operationId": name, "summary": summary, "responses": responses, **more}
+    return {**operation, "parameters": list(parameters)} if parameters else operation
 
 
 def _query(name: str, schema: Plain, said: str) -> Plain:
@@ -78,7 +78,7 @@ _LISTED: Plain = {"type": "array", "items": {"type": "object"}}
 
 
 def _act(name: str, summary: str, good: dict[str, tuple[str, Plain]], *parameters: Plain, **more: Any) -> Plain:
-    """An administrative act, done once for each key."""
+    """An administrative action, done once for each idempotency key."""
     codes = (*_CHANGED, *(("unknown_study", "state_conflict") if _STUDY in parameters else ()))
     return {
         "post": _operation(
@@ -329,5 +329,5 @@ DOCUMENT: Plain = {
 
 
 def document(*, sealed: bool) -> Plain:
-    """The document of a collector with a key, or without one."""
+    """The OpenAPI document, with or without the route for sealed reports."""
     return {**DOCUMENT, "paths": {**PATHS, **SEALED, **ADMIN}} if sealed else DOCUMENT

@@ -1,4 +1,4 @@
-"""Routes that anyone may read: studies, manifests, estimates, tallies, checksums, health, metrics, remedies."""
+"""Public routes: studies, manifests, estimates, tallies, checksums, health, metrics, problem pages."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from starlette.routing import Route
 from sottovoce.client.transport import STUDY_STATE
 from sottovoce.service import results
 from sottovoce.service.collector import Collector
-from sottovoce.service.course import Course, stored_tallies
+from sottovoce.service.fake_report_signs import FAKES, MOST_FAKES
 from sottovoce.service.http import openapi
 from sottovoce.service.http.reports import Refused
 from sottovoce.service.http.streams import Streams
 from sottovoce.service.problems import PROBLEMS, page
-from sottovoce.service.signs import FAKES, MOST_FAKES
+from sottovoce.service.running_study import RunningStudy, stored_tallies
 
 FORMS: dict[str, tuple[str, Callable[[results.StudyOutcome, float], bytes]]] = {
     "json": ("application/json", results.StudyOutcome.to_json),
-    "csv": ("text/csv; charset=utf-8", lambda found, _: found.to_csv()),
-    "arrow": ("application/vnd.apache.arrow.stream", lambda found, _: found.to_arrow()),
+    "csv": ("text/csv; charset=utf-8", lambda outcome, _: outcome.to_csv()),
+    "arrow": ("application/vnd.apache.arrow.stream", lambda outcome, _: outcome.to_arrow()),
 }
 STREAM_SECONDS = 1.0  # between looks for new reports
 QUIET_SECONDS = 15.0  # after which a stream says that it is alive
@@ -35,62 +35,62 @@ QUIET_SECONDS = 15.0  # after which a stream says that it is alive
 
 def collector_of(request: Request) -> Collector:
     """The collector behind the application."""
-    found: Collector = request.app.state.collector
-    return found
+    collector: Collector = request.app.state.collector
+    return collector
 
 
 def tagged(request: Request, body: bytes, kind: str, tag: str | None = None) -> Response:
-    """A response with an ETag, or 304 where the reader has it."""
+    """A response with an ETag, or 304 if the reader has this version."""
     mark = f'"{tag or hashlib.sha256(body).hexdigest()[:32]}"'
-    given = request.headers.get("if-none-match", "")
-    if mark in [one.strip().removeprefix("W/") for one in given.split(",")] or given.strip() == "*":
+    known_marks = request.headers.get("if-none-match", "")
+    if mark in [one.strip().removeprefix("W/") for one in known_marks.split(",")] or known_marks.strip() == "*":
         return Response(status_code=304, headers={"etag": mark})
     return Response(body, headers={"etag": mark}, media_type=kind)
 
 
 async def studies(request: Request) -> Response:
-    """All studies."""
-    return JSONResponse({"studies": [_study(one) for one in collector_of(request).courses.values()]})
+    """Name, state and counts of all studies."""
+    return JSONResponse({"studies": [_study(one) for one in collector_of(request).studies.values()]})
 
 
 async def study(request: Request) -> Response:
-    """One study."""
-    return JSONResponse(_study(collector_of(request).course(request.path_params["study"])))
+    """Name, state and counts of one study."""
+    return JSONResponse(_study(collector_of(request).study(request.path_params["study"])))
 
 
-def _study(course: Course) -> dict[str, Any]:
+def _study(running: RunningStudy) -> dict[str, Any]:
     return {
-        "name": course.manifest.facts.name,
-        "id": course.name,
-        "state": course.row.state,
-        "round": course.manifest.number,
-        "manifest": course.manifest.hash,
-        "reports": course.row.reports,
+        "name": running.manifest.facts.name,
+        "id": running.name,
+        "state": running.row.state,
+        "round": running.manifest.number,
+        "manifest": running.manifest.hash,
+        "reports": running.row.reports,
     }
 
 
 async def manifest(request: Request) -> Response:
-    """The current manifest, or that of an earlier round by its hash; a header says whether reports are still taken."""
-    course = collector_of(request).course(request.path_params["study"])
+    """The current manifest, or that of an earlier round by its hash. A header gives the state of the study."""
+    running = collector_of(request).study(request.path_params["study"])
     wanted = request.query_params.get("hash")
-    for one in course.manifests:
-        if wanted == one.hash or (wanted is None and one is course.manifests[-1]):
+    for one in running.manifests:
+        if wanted == one.hash or (wanted is None and one is running.manifests[-1]):
             response = tagged(request, one.content, "application/json", one.hash)
-            response.headers[STUDY_STATE] = course.row.state
+            response.headers[STUDY_STATE] = running.row.state
             return response
     raise Refused("not_found")
 
 
 def _number(request: Request, name: str, usual: float, low: float, high: float) -> float:
-    """A number of the query, within its range."""
+    """A number from the query, checked against its range."""
     text = request.query_params.get(name, str(usual))
     try:
-        found = float(text) if len(text) <= 20 else math.nan
+        number = float(text) if len(text) <= 20 else math.nan
     except ValueError:
-        found = math.nan
-    if not low <= found <= high:
+        number = math.nan
+    if not low <= number <= high:
         raise Refused("invalid_request")
-    return found
+    return number
 
 
 def _level(request: Request) -> float:
@@ -102,11 +102,11 @@ def _fakes(request: Request) -> float:
 
 
 def _form(request: Request) -> str:
-    given = request.query_params.get("format")
-    if given is not None:
-        if given not in FORMS:
+    form = request.query_params.get("format")
+    if form is not None:
+        if form not in FORMS:
             raise Refused("invalid_request")
-        return given
+        return form
     accepted = request.headers.get("accept", "")
     return next((name for name, (kind, _) in FORMS.items() if kind.partition(";")[0] in accepted), "json")
 
@@ -115,18 +115,24 @@ async def estimates(request: Request) -> Response:
     """Estimates with intervals, as JSON, CSV or Arrow."""
     level, form, fakes = _level(request), _form(request), _fakes(request)
     collector, name = collector_of(request), request.path_params["study"]
-    found = await run_in_threadpool(collector.outcome, name, level)
+    outcome = await run_in_threadpool(collector.outcome, name, level)
     kind, write = FORMS[form]
-    counted = (found.manifest.hash, found.row.state, found.row.reports, found.row.checksum.hex(), found.alarms)
+    counted = (
+        outcome.manifest.hash,
+        outcome.row.state,
+        outcome.row.reports,
+        outcome.row.checksum.hex(),
+        outcome.alarms,
+    )
     parts = (*counted, level, form, fakes)
     tag = hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:32]
-    response = tagged(request, await run_in_threadpool(write, found, fakes), kind, tag)
+    response = tagged(request, await run_in_threadpool(write, outcome, fakes), kind, tag)
     response.headers["vary"] = "accept"
     return response
 
 
 async def stream(request: Request) -> Response:
-    """The same as events, whenever reports were counted."""
+    """The estimates as server-sent events, one whenever reports were counted."""
     level, fakes = _level(request), _fakes(request)
     collector, name = collector_of(request), request.path_params["study"]
 
@@ -137,16 +143,16 @@ async def stream(request: Request) -> Response:
 
 
 def events(request: Request, say: Callable[[], Awaitable[bytes]]) -> Response:
-    """A stream of what there is to say, whenever reports were counted; at most once a second."""
+    """Server-sent events, one whenever reports were counted, at most once a second."""
     collector, name = collector_of(request), request.path_params["study"]
-    collector.course(name)
+    collector.study(name)
     streams: Streams = request.app.state.streams
 
     async def parts() -> AsyncIterator[bytes]:
         with streams.held(name) as ended:
             seen, quiet = None, 0.0
             while not ended.is_set() and not await request.is_disconnected():
-                row = collector.course(name).row
+                row = collector.study(name).row
                 now = (row.state, row.round, row.reports, row.checksum)
                 if now != seen:
                     seen, quiet = now, 0.0
@@ -162,9 +168,9 @@ def events(request: Request, say: Callable[[], Awaitable[bytes]]) -> Response:
 
 
 async def tallies(request: Request) -> Response:
-    """The counts of all arms and rounds; with round and arm, a tally file that `sottovoce estimate` reads."""
+    """The counts of all arms and rounds; for one round and arm, a tally file for `sottovoce estimate`."""
     collector, name = collector_of(request), request.path_params["study"]
-    number = collector.course(name).number
+    number = collector.study(name).number
     place = (request.query_params.get("round"), request.query_params.get("arm"))
     if place == (None, None):
         return JSONResponse(await run_in_threadpool(_all_tallies, collector, number))
@@ -187,34 +193,34 @@ def _one_tally(collector: Collector, name: str, place: tuple[str | None, str | N
     if not all(one is not None and one.isdecimal() and one.isascii() and len(one) < 10 for one in place):
         raise Refused("invalid_request")
     number, arm = (int(one or 0) for one in place)
-    course = collector.course(name)
-    if not 1 <= number <= len(course.manifests) or arm >= len(course.manifests[number - 1].stage.arms):
+    running = collector.study(name)
+    if not 1 <= number <= len(running.manifests) or arm >= len(running.manifests[number - 1].stage.arms):
         raise Refused("not_found")
     with collector.store.read() as work:
-        tally = stored_tallies(work, course.number, course.manifests[number - 1])[arm]
+        tally = stored_tallies(work, running.number, running.manifests[number - 1])[arm]
     return bytes(tally.to_bytes())
 
 
 async def checksum(request: Request) -> Response:
     """The number of counted reports and the XOR of the SHA-256 of their ids."""
-    row = collector_of(request).course(request.path_params["study"]).row
+    row = collector_of(request).study(request.path_params["study"]).row
     return JSONResponse({"id": row.name, "reports": row.reports, "checksum": row.checksum.hex()})
 
 
 async def alive(request: Request) -> Response:
-    """Whether the process answers."""
+    """Health check: the process answers."""
     return PlainTextResponse("ok\n")
 
 
 async def ready(request: Request) -> Response:
-    """Whether reports can be taken: the last commit worked, and so did the last look at the store."""
+    """Readiness check: the last commit and the last read of the store succeeded."""
     collector = collector_of(request)
-    well = collector.writer.is_well and not any(one.failed for one in collector.courses.values())
+    well = collector.writer.is_well and not any(one.failed for one in collector.studies.values())
     return PlainTextResponse("ready\n" if well else "not ready\n", 200 if well else 503)
 
 
 async def metrics(request: Request) -> Response:
-    """Counters for Prometheus."""
+    """Metrics for Prometheus."""
     return Response(collector_of(request).metrics_text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -224,7 +230,7 @@ async def description(request: Request) -> Response:
 
 
 async def remedy(request: Request) -> Response:
-    """What a problem's code means, and what to do."""
+    """The page of a problem code: its meaning and its remedy."""
     code = request.path_params["code"]
     if code not in PROBLEMS:
         raise Refused("not_found")
@@ -232,13 +238,13 @@ async def remedy(request: Request) -> Response:
 
 
 async def preflight(request: Request) -> Response:
-    """Pages of others may read what is public."""
-    request.app.state.collector.course(request.path_params["study"])
+    """Answer a CORS preflight request for public data."""
+    request.app.state.collector.study(request.path_params["study"])
     return Response(status_code=204)
 
 
 def routes() -> list[Route]:
-    """All of them."""
+    """The public routes."""
     one = "/v1/studies/{study}"
     return [
         Route("/v1/studies", studies),

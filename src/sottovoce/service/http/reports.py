@@ -1,4 +1,4 @@
-"""The busy route: POST /v1/studies/{name}/reports. It speaks ASGI itself, which halves the cost of a request."""
+"""The busy route, POST /v1/studies/{name}/reports. Plain ASGI halves the cost of a request."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PREFLIGHT = [
 
 
 class Refused(Exception):
-    """A request that is refused before it waits; `code` is that of a problem."""
+    """A request refused before it is queued. `code` names its problem."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -45,14 +45,14 @@ class Refused(Exception):
 
 
 class ReportsRoute:
-    """Takes batches of reports."""
+    """The ASGI route that takes batches of reports."""
 
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
 
     @staticmethod
     def study_of(path: str) -> str | None:
-        """The study of an address of this route, or None."""
+        """The study named in the path of a reports request, or None."""
         parts = path.split("/")
         return parts[3] if len(parts) == 5 and parts[1:3] == ["v1", "studies"] and parts[4] == "reports" else None
 
@@ -65,9 +65,9 @@ class ReportsRoute:
             if scope["method"] != "POST":
                 raise Refused("method_not_allowed")
             one = await self._submitted(scope, receive, study)
-        except Refused as found:
-            self._collector.metrics.problem(found.code)
-            await self._refuse(send, found.code, study)
+        except Refused as refusal:
+            self._collector.metrics.problem(refusal.code)
+            await self._refuse(send, refusal.code, study)
             return
         if one.problem is not None:
             await self._refuse(send, one.problem, study)
@@ -75,10 +75,10 @@ class ReportsRoute:
             await _send(send, 200, _headers(JSON_TYPE), _answer(one))
 
     async def _submitted(self, scope: Scope, receive: Receive, study: str) -> Submission:
-        """The batch of a request, after its commit."""
-        if study not in self._collector.courses:
+        """Submit the batch of a request, and wait for its commit."""
+        if study not in self._collector.studies:
             raise Refused("unknown_study")
-        if self._collector.courses[study].manifest.facts.collection.sealed_for is not None:
+        if self._collector.studies[study].manifest.facts.collection.sealed_for is not None:
             raise Refused("sealed_only")
         kind, length = _described(scope)
         if kind not in (CBOR_TYPE, JSON_TYPE):
@@ -103,14 +103,14 @@ class ReportsRoute:
         if code == "method_not_allowed":
             headers.append((b"allow", b"POST, OPTIONS"))
         if code == "outdated_manifest":
-            more["manifest"] = self._collector.course(study).manifest.hash
+            more["manifest"] = self._collector.study(study).manifest.hash
         if code in ("too_large", "slow_sender"):
             headers.append((b"connection", b"close"))  # the rest of the body is not read
         await _send(send, PROBLEMS[code].status or 400, headers, document(code, **more))
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The body, if it is neither too long nor too slow."""
+    """The request body. Raises `Refused` if it is too long or too slow."""
     message = await _received(receive, BODY_SECONDS)
     body: bytes = message.get("body", b"")
     if not message.get("more_body"):
@@ -145,7 +145,7 @@ async def _received(receive: Receive, seconds: float) -> MutableMapping[str, Any
 
 
 def _described(scope: Scope) -> tuple[str, int]:
-    """The content type without parameters, and the length, 0 where it is not said."""
+    """The content type without parameters, and the content length (0 if unknown)."""
     kind, length = "", 0
     for name, value in scope["headers"]:
         if name == b"content-type":

@@ -1,4 +1,4 @@
-"""The shapes of what the collector takes and gives, for the description of its routes (JSON Schema)."""
+"""JSON Schemas of requests and responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HASH: Plain = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
 def object_of(properties: Plain, *, closed: bool = True, optional: tuple[str, ...] = ()) -> Plain:
-    """An object with these properties."""
+    """Schema of an object with these properties."""
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": not closed}
 
@@ -38,7 +38,7 @@ _MOVED = object_of(
 
 
 def _outcome(*more: str) -> Plain:
-    """What became of the reports of a request, with the codes of those that failed."""
+    """Schema of the answer to a batch: counts, and the codes of failed reports."""
     codes = sorted((*more, *(code for code, one in PROBLEMS.items() if one.status is None)))
     failed = object_of({"index": COUNT, "code": {"type": "string", "enum": codes}})
     return object_of({"accepted": COUNT, "duplicates": COUNT, "failed": {"type": "array", "items": failed}})

@@ -1,4 +1,4 @@
-"""Serving over HTTP/1.1 with uvicorn: no access log, no addresses, limits on slow and idle senders."""
+"""Serving over HTTP/1.1 with uvicorn: without access log or addresses, with limits on slow and idle senders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = 65_536
 
 
 class PatientProtocol(HttpToolsProtocol):
-    """Closes connections on which no request arrives, so that idle senders do not pile up, and those with long heads.
+    """HTTP protocol that closes idle connections and those with overlong request heads.
 
     The parser keeps the header that it reads, and says nothing before its end. So bytes are counted as they come, from
     the last event that shows progress on.
@@ -74,7 +74,7 @@ class PatientProtocol(HttpToolsProtocol):
 
 
 def allow_many_files() -> None:
-    """Ten thousand connections need as many files."""
+    """Raise the limit of open files, for ten thousand connections."""
     with suppress(ValueError, OSError):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
@@ -82,23 +82,23 @@ def allow_many_files() -> None:
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """A socket of this address, on which nobody listens yet; port 0 takes a free one."""
-    found = socket.socket(_family(host), socket.SOCK_STREAM)
+    """A socket bound to this address, not yet listening. Port 0 takes a free port."""
+    bound = socket.socket(_family(host), socket.SOCK_STREAM)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if found.family == socket.AF_INET6:
-            found.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        found.bind((host, port))
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if bound.family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        bound.bind((host, port))
     except OSError:
-        found.close()
+        bound.close()
         raise
-    return found
+    return bound
 
 
 def make_server(
     app: Any, host: str, port: int, bound: socket.socket | None = None
 ) -> tuple[uvicorn.Server, socket.socket]:
-    """A server and the socket that it listens on: one that was bound before, or a new one."""
+    """A server and its listening socket, which may have been bound before."""
     allow_many_files()
     for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "uvicorn.asgi"):
         logging.getLogger(name).disabled = True  # its lines may hold addresses and paths

@@ -1,4 +1,4 @@
-"""The files that the package ships for browsers, below `/static`; pages of others may load them."""
+"""The static files for browsers, below `/static`. Pages of other sites may load them."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ FOLDER = Path(__file__).parents[1] / "static"
 
 
 def routes() -> list[BaseRoute]:
-    """One mount."""
+    """The route of the static files."""
     return [Mount("/static", StaticFiles(directory=FOLDER), name="static")]

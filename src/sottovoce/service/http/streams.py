@@ -1,4 +1,4 @@
-"""Open event streams: so many at most, and a new one ends an old one, so that nobody can keep others out."""
+"""Open event streams. Beyond a limit a new stream ends an old one, so that nobody can keep others out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_STREAMS = 500
 
 
 class Streams:
-    """The streams of all studies, oldest first. The collector does not know senders, so the bound is for all."""
+    """The streams of all studies, oldest first. Senders are unknown, so one limit holds for all."""
 
     def __init__(self, most: int = MOST_STREAMS) -> None:
         self._most = most
@@ -19,7 +19,7 @@ class Streams:
 
     @contextmanager
     def held(self, study: str) -> Iterator[asyncio.Event]:
-        """A stream of a study, until it is told to end; beyond the bound the oldest of the busiest study is."""
+        """Hold a stream open until its event is set. Beyond the limit, the oldest stream of the busiest study ends."""
         ended = asyncio.Event()
         self._open[ended] = study
         if len(self._open) > self._most:

@@ -1,1 +1,1 @@
-"""Pages for people: the participant's page, the dashboard and the planner. Nothing on them comes from elsewhere."""
+"""Pages for people: participant page, dashboard and planner. They load nothing from other servers."""

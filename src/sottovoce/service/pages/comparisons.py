@@ -1,4 +1,4 @@
-"""Comparisons of groups: every two of them, with intervals that hold all at once, and a test that all are alike."""
+"""Comparisons of groups: all pairs with simultaneous intervals, and a test of equality."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.language.plural import plural
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.group.contrasts import Pairs
+from sottovoce.estimate.group_mean.contrasts import Pairs
 from sottovoce.study.export import comma_separated
 from sottovoce.study.results import QuestionResult
 
@@ -17,7 +17,7 @@ MOST_PAIRS = 66  # on a page: those of twelve groups; the download has all
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:
-    """Two groups: how much larger the first mean is."""
+    """Two groups and the difference of their means."""
 
     group: str
     other: str
@@ -28,13 +28,13 @@ class ComparedPair:
 
     @property
     def differs(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """True if the interval excludes zero."""
         return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The groups of a question, compared."""
+    """All pairs of groups of a question, as shown on a page."""
 
     asked: Asked
     pairs: tuple[ComparedPair, ...]
@@ -43,19 +43,19 @@ class Comparison:
 
 
 def has_groups(result: QuestionResult) -> bool:
-    """Whether there is something to compare."""
+    """True if the question has groups that can be compared."""
     return result.question.compares_groups and any(isinstance(one, Estimate) for one in result.estimates.values())
 
 
 def compared(result: QuestionResult, level: float) -> Comparison | None:
-    """None where the question has no groups."""
+    """Comparisons of all pairs of groups, or None if the question has no groups."""
     estimate, pairs = _all_pairs(result, level)
     if estimate is None or pairs is None:
         return None
     numbers = zip(pairs.values, *pairs.ci(), pairs.adjusted, strict=True)
     shown = tuple(
-        ComparedPair(str(group), str(other), *map(float, found))
-        for group, other, found in zip(pairs.groups, pairs.others, numbers, strict=True)
+        ComparedPair(str(group), str(other), *map(float, row))
+        for group, other, row in zip(pairs.groups, pairs.others, numbers, strict=True)
         if not {group, other} & {*result.asked.missing}  # who gives a reason has a group of that name, but no value
     )
     notes = [] if result.asked.missing else [_equality(estimate)]
@@ -65,7 +65,7 @@ def compared(result: QuestionResult, level: float) -> Comparison | None:
 
 
 def to_csv(result: QuestionResult, level: float) -> bytes | None:
-    """All pairs, with the columns of `Pairs.to_frame`."""
+    """All pairs as CSV, with the columns of `Pairs.to_frame`."""
     _, pairs = _all_pairs(result, level)
     if pairs is None:
         return None

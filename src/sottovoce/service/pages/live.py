@@ -1,4 +1,4 @@
-"""The part of a dashboard that changes: rendered once for each state of its counts, however many readers ask."""
+"""The live part of a dashboard, rendered once for each state of the counts and shared by all readers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sottovoce.core.late import load
-from sottovoce.service import acts, certificates
+from sottovoce.service import audit_log, certificates
 from sottovoce.service.collector import Collector
 from sottovoce.service.pages import comparisons, view
 from sottovoce.service.pages.templating import rendered
@@ -21,16 +21,16 @@ WARM_SECONDS = 3.0
 
 
 class Rendering(NamedTuple):
-    """A text, what it was made from, and its ETag."""
+    """A rendered text with its outcome, the counts of refused reports, and its ETag."""
 
-    found: StudyOutcome
+    outcome: StudyOutcome
     outcomes: Mapping[str, int]
     text: str
     tag: str
 
 
 class LiveParts:
-    """The last rendering of every study. While one thread renders, others wait for it instead of doing it again."""
+    """The last rendering of every study. While one thread renders, others wait for its result."""
 
     def __init__(self) -> None:
         self._held: dict[str, Rendering] = {}
@@ -39,56 +39,56 @@ class LiveParts:
         self._turns: defaultdict[tuple[str, ...], threading.Lock] = defaultdict(threading.Lock)
 
     def of(self, collector: Collector, name: str) -> Rendering:
-        """What the dashboard shows now."""
-        course = collector.course(name)
+        """The current rendering of a study's dashboard."""
+        running = collector.study(name)
         with self._turns[(name,)]:
-            found = collector.outcome(name, LEVEL)
+            outcome = collector.outcome(name, LEVEL)
             with collector.store.read() as work:
-                outcomes = work.outcomes(course.number)
+                outcomes = work.outcomes(running.number)
             held = self._held.get(name)
-            if held is None or held.found is not found or held.outcomes != outcomes:
-                text = rendered("live.html", **self._values(collector, name, found, outcomes))
-                held = Rendering(found, outcomes, text, hashlib.sha256(text.encode()).hexdigest()[:32])
+            if held is None or held.outcome is not outcome or held.outcomes != outcomes:
+                text = rendered("live.html", **self._values(collector, name, outcome, outcomes))
+                held = Rendering(outcome, outcomes, text, hashlib.sha256(text.encode()).hexdigest()[:32])
                 self._held[name] = held
             return held
 
     def compared(self, collector: Collector, name: str, question: str) -> str | None:
-        """The groups of a question, compared; None where it has none. This takes longer than all other estimates."""
-        course = collector.course(name)
-        if question not in {one.name for one in course.manifests[0].questions}:
+        """The groups of a question, compared, or None without groups. Slower than all other estimates."""
+        running = collector.study(name)
+        if question not in {one.name for one in running.manifests[0].questions}:
             return None
         with self._turns[name, question]:
-            found = collector.outcome(name, LEVEL)
+            outcome = collector.outcome(name, LEVEL)
             held = self._compared.get((name, question))
-            if held is None or held[0] is not found:
-                result = next((one for one in found.results.questions if one.asked.name == question), None)
+            if held is None or held[0] is not outcome:
+                result = next((one for one in outcome.results.questions if one.asked.name == question), None)
                 comparison = None if result is None else comparisons.compared(result, LEVEL)
                 if comparison is None:
                     return None
-                held = found, rendered("pairs.html", course=course, found=found, comparison=comparison)
+                held = outcome, rendered("pairs.html", running=running, outcome=outcome, comparison=comparison)
                 self._compared[name, question] = held
             return held[1]
 
     def _values(
-        self, collector: Collector, name: str, found: StudyOutcome, outcomes: Mapping[str, int]
+        self, collector: Collector, name: str, outcome: StudyOutcome, outcomes: Mapping[str, int]
     ) -> dict[str, Any]:
-        course = collector.course(name)
+        running = collector.study(name)
         if name not in self._plans:
             self._plans[name] = planned_numbers(collector, name)
         return {
-            "course": course,
-            "found": found,
-            "cards": view.cards(found),
+            "running": running,
+            "outcome": outcome,
+            "cards": view.cards(outcome),
             "goal": self._plans[name].participants,
             "planned": self._plans[name].errors,
-            "alarms": found.alarms,
-            "outcomes": {"counted": found.row.reports, **outcomes},
+            "alarms": outcome.alarms,
+            "outcomes": {"counted": outcome.row.reports, **outcomes},
             "problems": PROBLEMS,
         }
 
 
 class WarmUp:
-    """Renders every study once, so that the first reader waits for no import and no audit."""
+    """Renders every study once, so that the first reader does not wait for imports and audits."""
 
     def __init__(self, parts: LiveParts, collector: Collector) -> None:
         self._parts, self._collector = parts, collector
@@ -97,27 +97,27 @@ class WarmUp:
         self._thread = threading.Thread(target=self._run, name="warm-up", daemon=True)
 
     def start(self, seconds: float = WARM_SECONDS) -> None:
-        """Wait at most so long: reports are more urgent than pages."""
+        """Start rendering and wait at most `seconds`: reports are more urgent than pages."""
         self._thread.start()
         self._rendered.wait(seconds)
 
     def stop(self) -> None:
-        """Before the store is closed."""
+        """Stop rendering. Call before the store is closed."""
         self._ended.set()
         self._thread.join()
 
     def _run(self) -> None:
-        courses = list(self._collector.courses.values())
+        studies = list(self._collector.studies.values())
         try:
-            for course in courses:
+            for running in studies:
                 if not self._ended.is_set():
-                    for arm in course.manifest.stage.arms:  # a study without reports estimates nothing yet
+                    for arm in running.manifest.stage.arms:  # a study without reports estimates nothing yet
                         load(f"estimate.{arm.mechanism.question.room}.evidence:evidence")
-                    self._parts.of(self._collector, course.name)
+                    self._parts.of(self._collector, running.name)
             self._rendered.set()
-            for course in courses:
+            for running in studies:
                 if not self._ended.is_set():
-                    certificates.arms(course.manifest)
+                    certificates.arms(running.manifest)
         except Exception as problem:  # the page of that study will say what is wrong
             self._collector.log.warning("warm_up", kind=type(problem).__name__)
         finally:
@@ -125,17 +125,17 @@ class WarmUp:
 
 
 class PlannedNumbers(NamedTuple):
-    """The participants of the plan with which a study was created, and the +- that it promised for each question."""
+    """Participants and +- of each question, from the plan with which a study was created."""
 
     participants: int
     errors: Mapping[str, float]
 
 
 def planned_numbers(collector: Collector, name: str) -> PlannedNumbers:
-    """From the log of acts; nothing where an older version wrote it."""
+    """Read the planned numbers from the audit log. Logs of older versions have none."""
     with collector.store.read() as work:
-        made = [one for one in acts.entries(work) if one["act"] == "create" and one.get("study") == name]
-    if not made:
+        creations = [one for one in audit_log.entries(work) if one["act"] == "create" and one.get("study") == name]
+    if not creations:
         return PlannedNumbers(0, {})
-    errors = {key: float(text) for key, text in made[0].get("planned", {}).items()}
-    return PlannedNumbers(int(made[0].get("participants", 0)), errors)
+    errors = {key: float(text) for key, text in creations[0].get("planned", {}).items()}
+    return PlannedNumbers(int(creations[0].get("participants", 0)), errors)

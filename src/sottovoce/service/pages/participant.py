@@ -1,4 +1,4 @@
-"""The participant's page, which a collector serves, or a shuffler."""
+"""The participant page, served by a collector or a shuffler."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WEIGHTED = re.compile(r"\s*([A-Za-z0-9*-]{1,35})\s*(?:;\s*[qQ]\s*=\s*([01](?:\.
 def participant_page(
     request: Request, name: str, manifest: Manifest, *, elsewhere: bool = False, closed: bool = False
 ) -> HTMLResponse:
-    """In a language of the study; without the form if it is answered elsewhere, or if the study is closed."""
+    """The participant page in a language of the study. It has no form if answered elsewhere or closed."""
     facts = manifest.facts
     wanted = request.query_params.get("lang", "")
     accepted = request.headers.get("accept-language", "")
@@ -45,9 +45,9 @@ def participant_page(
 
 
 def preferred(accepted: str, languages: Sequence[str]) -> str:
-    """The language of a study that a browser's Accept-Language weighs most, "de" also for "de-AT"; else the first."""
-    found = [_WEIGHTED.fullmatch(one) for one in accepted[:1000].split(",")]
-    weighed = [(float(one[2] or 1), one[1].lower()) for one in found if one is not None]
+    """The study's language that Accept-Language weighs most ("de" fits "de-AT"), otherwise the first."""
+    parts = [_WEIGHTED.fullmatch(one) for one in accepted[:1000].split(",")]
+    weighed = [(float(one[2] or 1), one[1].lower()) for one in parts if one is not None]
     for weight, tag in sorted(weighed, key=lambda one: -one[0]):
         # A language as it was asked for comes before a regional one, and that before any other region's.
         for matches in (str.__eq__, _is_region_of, _is_kin_of):

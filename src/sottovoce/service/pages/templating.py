@@ -18,5 +18,5 @@ TEMPLATES.globals.update(said_of=view.said_of, local=local)
 
 
 def rendered(template: str, **values: Any) -> str:
-    """The text of a page or of a part of one."""
-    return TEMPLATES.get_template(template).render({"language": "", "course": None, **values})
+    """The text of a rendered template."""
+    return TEMPLATES.get_template(template).render({"language": "", "running": None, **values})

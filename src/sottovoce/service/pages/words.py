@@ -1,4 +1,4 @@
-"""The sentences of the participant's page, by language. Texts of a study come from its manifest."""
+"""The sentences of the participant page by language. Texts of a study come from its manifest."""
 
 from __future__ import annotations
 
@@ -224,10 +224,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 def words(language: str) -> Mapping[str, str]:
-    """The sentences in a language, or in English where there are none."""
+    """The sentences in a language, in English by default."""
     return WORDS.get(language.partition("-")[0], WORDS[FALLBACK])
 
 
 def local(number: str, language: str) -> str:
-    """A decimal as it is written in a language: English has a point, the others here a comma."""
+    """A decimal number in a language: with a point in English, otherwise with a comma."""
     return number if words(language) is WORDS[FALLBACK] else number.replace(".", ",")

@@ -1,4 +1,4 @@
-"""What a shuffler keeps: sealed reports until enough of a round are there, then all of them in random order.
+"""The mixer keeps sealed reports until a batch of a round is full, then sends them in random order.
 
 A row is a seal and the prefix of its manifest, found by its hash: no address, no time, no order of arrival. Which seals
 are a batch is written down before the first is sent, and stays until the collector has acknowledged all of them. After
@@ -58,7 +58,7 @@ class Mixer:
         return None if row is None else bytes(row[0])
 
     def open_manifest(self, study: str, content: bytes, *, instead_of: bytes | None) -> bool:
-        """Keep the open manifest of a study; false if another one than `instead_of` is open."""
+        """Store the open manifest of a study. False if a manifest other than `instead_of` is open."""
         with self._changed() as database:
             row = database.execute("SELECT content FROM manifest WHERE study = ?", (study,)).fetchone()
             if (None if row is None else bytes(row[0])) != instead_of:
@@ -67,19 +67,19 @@ class Mixer:
         return True
 
     def take(self, study: str, prefix: bytes, sealed: bytes) -> bool:
-        """Keep a seal, durably; false if it was there already."""
+        """Store a seal durably. False if it was stored already."""
         with self._changed() as database:
             row = (hashlib.sha256(sealed).digest(), study, prefix, sealed)
             return database.execute("INSERT OR IGNORE INTO seal VALUES (?, ?, ?, ?, 0)", row).rowcount == 1
 
     def waiting(self) -> dict[tuple[str, bytes], int]:
-        """How many seals wait, by study and manifest."""
+        """The number of waiting seals by study and manifest."""
         with self._changed() as database:
             rows = database.execute("SELECT study, prefix, COUNT(*) FROM seal GROUP BY study, prefix").fetchall()
         return {(study, bytes(prefix)): count for study, prefix, count in rows}
 
     def pass_on(self, study: str, prefix: bytes, least: int, send: Callable[[bytes], None]) -> int:
-        """Send all seals of a manifest in random order, if there are at least so many; how many were sent.
+        """Send all seals of a manifest in random order if there are enough; returns the number sent.
 
         `send` raises `CollectorError` unless the collector has acknowledged; then exactly this batch is sent again.
         """
@@ -102,13 +102,13 @@ class Mixer:
 
 
 def _batch(database: sqlite3.Connection, study: str, prefix: bytes, *, begun: int) -> list[tuple[bytes, bytes]]:
-    """The seals of a batch that was begun, or those that wait for one."""
+    """The seals of an unfinished batch, or the waiting seals."""
     wanted = "SELECT hash, sealed FROM seal WHERE study = ? AND prefix = ? AND begun = ?"
     return database.execute(wanted, (study, prefix, begun)).fetchall()
 
 
 def pass_on_due(mixer: Mixer, least_of: Callable[[str, bytes], int | None], send: Callable[[str, bytes], None]) -> int:
-    """Pass on every batch that is large enough; collectors that are away are tried again the next time."""
+    """Pass on every batch that is large enough. Collectors that do not answer are tried again next time."""
     passed = 0
     for study, prefix in mixer.waiting():
         least = least_of(study, prefix)

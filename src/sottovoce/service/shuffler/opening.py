@@ -24,17 +24,17 @@ WHOLE = (QUEUE_FULL, UNAVAILABLE, DISK_FULL, FAILED, NOT_OPEN)
 
 
 def sealed_route_of(path: str) -> Route:
-    """The route with the key in a file."""
+    """The route for sealed reports, with the key in a file."""
     return sealed_route(read_key(path))
 
 
 def sealed_route(key: X25519PrivateKey) -> Route:
-    """For the studies that name this key's public part. A seal that cannot be opened is counted as invalid."""
+    """The route for studies sealed for this key. Seals that cannot be opened count as invalid."""
 
     async def take(request: Request) -> Response:
         collector = collector_of(request)
-        course = collector.course(request.path_params["study"])
-        manifest = course.manifest
+        running = collector.study(request.path_params["study"])
+        manifest = running.manifest
         if manifest.facts.collection.sealed_for != public_key(key):
             raise Refused("invalid_request")
         body = await read_body(request.receive)
@@ -47,7 +47,7 @@ def sealed_route(key: X25519PrivateKey) -> Route:
         loop = asyncio.get_running_loop()
         taken: list[Submission | None] = []
         for batch in batches:
-            taken.append(None if batch is None else collector.submit(course.name, batch, loop.create_future()))
+            taken.append(None if batch is None else collector.submit(running.name, batch, loop.create_future()))
         opened = [one for one in taken if one is not None]
         for one in opened:
             await one.future
@@ -67,7 +67,7 @@ def sealed_route(key: X25519PrivateKey) -> Route:
 
 
 def _failures(one: Submission | None) -> list[str]:
-    """Why the report of a seal is not counted. A stranger can seal anything, so it is a matter of this seal alone."""
+    """The code of why a sealed report is not counted. Anyone can seal anything, so it concerns this seal alone."""
     if one is None:
         return [INVALID]
     return [code for _, code in one.failed] if one.problem is None else [one.problem]

@@ -1,4 +1,4 @@
-"""The shuffler over HTTP: devices send it sealed reports; it passes them on to one collector, mixed."""
+"""The shuffler over HTTP: it takes sealed reports from devices and passes them on, mixed, to one collector."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COUNTED = {"accepted": 1, "duplicates": 0, "failed": []}
 
 
 class Relay:
-    """A mixer, and the collector that it passes on to.
+    """A mixer with an HTTP interface, and the collector it passes reports on to.
 
     The shuffler protects devices from the collector, so it does not take its word: `least` is the shuffler's own bound
     of a batch, a study says the same about itself in every manifest, and one manifest is open at a time, which names
@@ -55,11 +55,11 @@ class Relay:
         self._thread = threading.Thread(target=self._run, name="mixer", daemon=True)
 
     def start(self) -> None:
-        """Begin to pass on."""
+        """Start passing on batches."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End; what waits stays in the file."""
+        """Stop passing on. Waiting seals stay in the file."""
         self._ending.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -70,30 +70,32 @@ class Relay:
                 self.pass_on()
 
     def pass_on(self) -> int:
-        """Pass on what is due; how many reports."""
+        """Pass on all full batches; returns the number of reports."""
         return pass_on_due(self.mixer, self._least, self._send)
 
     def manifest(self, study: str) -> Manifest:
-        """The current manifest of a study; of a study that is not sealed none is given."""
-        found, url, is_open = fetch_study(f"{self.collector}/v1/studies/{study}", self._transport)
-        if found.facts.collection.sealed_for is None:
-            raise CollectorError("This study does not go through a shuffler.")
-        if (found.facts.collection.batch or 0) < self.least:
-            raise CollectorError(f"This study asks for batches of fewer than the {self.least} of this shuffler.")
+        """The current manifest of a study. Raises `CollectorError` if the study is not sealed."""
+        manifest, url, is_open = fetch_study(f"{self.collector}/v1/studies/{study}", self._transport)
+        if manifest.facts.collection.sealed_for is None:
+            raise CollectorError("This study is not sealed: it does not use a shuffler.")
+        if (manifest.facts.collection.batch or 0) < self.least:
+            raise CollectorError(
+                f"This study's batches are too small: this shuffler needs at least {self.least} reports."
+            )
         with self._reading:
             known = self._known(study)
-            if known is None or known.hash != found.hash:
+            if known is None or known.hash != manifest.hash:
                 if known is not None:
-                    self._check_descent(found, known, url)
+                    self._check_descent(manifest, known, url)
                 before = None if known is None else known.content
-                if not self.mixer.open_manifest(study, found.content, instead_of=before):
-                    raise CollectorError("Another process with the same file has opened a manifest.")
-                self._open[study] = found
+                if not self.mixer.open_manifest(study, manifest.content, instead_of=before):
+                    raise CollectorError("Another shuffler that uses the same file has opened a manifest.")
+                self._open[study] = manifest
             self._taking[study] = is_open
-        return found
+        return manifest
 
     def _known(self, study: str) -> Manifest | None:
-        """The manifest that is open, also after a restart."""
+        """The open manifest of a study, also after a restart."""
         if study not in self._open:
             content = self.mixer.manifest(study)
             if content is None:
@@ -101,22 +103,24 @@ class Relay:
             self._open[study] = Manifest.from_spec(content, device=True)
         return self._open[study]
 
-    def _check_descent(self, found: Manifest, known: Manifest, url: str) -> None:
+    def _check_descent(self, manifest: Manifest, known: Manifest, url: str) -> None:
         """Refuse a manifest unless its parents lead back to the open one, round by round."""
-        one = found
-        for _ in range(min(found.number - known.number, MOST_ROUNDS)):
-            if one.facts != known.facts or one.study != known.study or one.parent is None:
+        current = manifest
+        for _ in range(min(manifest.number - known.number, MOST_ROUNDS)):
+            if current.facts != known.facts or current.study != known.study or current.parent is None:
                 break
-            if one.parent == known.hash and one.number == known.number + 1:
+            if current.parent == known.hash and current.number == known.number + 1:
                 return
-            reply = self._transport.get(f"{url}/manifest", f"hash={one.parent}")
+            reply = self._transport.get(f"{url}/manifest", f"hash={current.parent}")
             if reply.status != http.client.OK:
                 break
             parent = Manifest.from_spec(reply.body, device=True)
-            if parent.hash != one.parent or parent.number != one.number - 1:
+            if parent.hash != current.parent or parent.number != current.number - 1:
                 break
-            one = parent
-        raise CollectorError("The collector gives two manifests of one round, or changes what a study says.")
+            current = parent
+        raise CollectorError(
+            "The collector sent a manifest that does not follow the open one: two for one round, or changed facts."
+        )
 
     def _least(self, study: str, prefix: bytes) -> int | None:
         with self._reading:
@@ -129,7 +133,7 @@ class Relay:
 
     # --- HTTP ------------------------------------------------------------------------------------
     def application(self) -> ASGIApp:
-        """What devices reach, and the participant's page. It logs nothing, and keeps seals only."""
+        """The ASGI application for devices and participants. It logs nothing, and keeps only seals."""
         study = "/v1/studies/{study}"
         answers = Starlette(
             routes=[
@@ -150,14 +154,14 @@ class Relay:
 
     async def _manifest(self, request: Request) -> Response:
         name = request.path_params["study"]
-        found = await run_in_threadpool(self.manifest, name)
+        manifest = await run_in_threadpool(self.manifest, name)
         said = {STUDY_STATE: "open" if self._taking[name] else "closed"}
-        return Response(found.content, headers=said, media_type="application/json")
+        return Response(manifest.content, headers=said, media_type="application/json")
 
     async def _page(self, request: Request) -> Response:
         name = request.path_params["study"]
-        found = await run_in_threadpool(self.manifest, name)
-        return participant_page(request, name, found, closed=not self._taking[name])
+        manifest = await run_in_threadpool(self.manifest, name)
+        return participant_page(request, name, manifest, closed=not self._taking[name])
 
     async def _take(self, request: Request) -> Response:
         study, body = request.path_params["study"], await read_body(request.receive)
@@ -173,7 +177,7 @@ class Relay:
 
 
 def settled(reply: Reply) -> bool:
-    """Whether the collector has taken a batch, or never will. The error page of a proxy does not say so."""
+    """True if the collector has taken a batch or never will. Error pages of proxies do not count."""
     if reply.status == http.client.OK:
         return True
     said = plain(reply.body)
@@ -182,7 +186,7 @@ def settled(reply: Reply) -> bool:
 
 
 async def _preflight(request: Request) -> Response:
-    """Pages of others may send seals."""
+    """Answer a CORS preflight request: pages of other sites may send seals."""
     return Response(status_code=204)
 
 
@@ -190,9 +194,9 @@ async def _healthy(request: Request) -> Response:
     return PlainTextResponse("ok")
 
 
-async def _refused(request: Request, found: Exception) -> Response:
-    return problem(found.code if isinstance(found, Refused) else "invalid_request")
+async def _refused(request: Request, error: Exception) -> Response:
+    return problem(error.code if isinstance(error, Refused) else "invalid_request")
 
 
-async def _away(request: Request, found: Exception) -> Response:
+async def _away(request: Request, error: Exception) -> Response:
     return problem("unavailable")

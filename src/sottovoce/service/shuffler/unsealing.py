@@ -1,4 +1,4 @@
-"""The collector's side of sealed reports (`client/sealing.py`): its keys, and opening what devices have sealed."""
+"""The collector's side of sealed reports (see `client/sealing.py`): keys, and opening seals."""
 
 from __future__ import annotations
 
@@ -14,29 +14,31 @@ from sottovoce.core.exchange.wire import Batch
 
 
 def new_key() -> tuple[str, str]:
-    """A private key of a collector and its public key, both in hexadecimal."""
-    made = X25519PrivateKey.generate()
-    return made.private_bytes_raw().hex(), made.public_key().public_bytes_raw().hex()
+    """A new private key and its public key, in hexadecimal."""
+    key = X25519PrivateKey.generate()
+    return key.private_bytes_raw().hex(), key.public_key().public_bytes_raw().hex()
 
 
 def read_key(path: str | Path) -> X25519PrivateKey:
-    """The private key in a file of hexadecimal digits."""
+    """Read a private key from a file of hexadecimal digits."""
     try:
         text = Path(path).read_text(encoding="ascii").strip()
         return X25519PrivateKey.from_private_bytes(bytes.fromhex(text))
     except (OSError, ValueError):
-        raise ParameterError(f"The file of the collector's key must hold {2 * KEY_BYTES} hexadecimal digits.") from None
+        raise ParameterError(
+            f"The file of the collector's key must contain {2 * KEY_BYTES} hexadecimal digits."
+        ) from None
 
 
 def public_key(private: X25519PrivateKey) -> str:
-    """What a study names as `sealed_for`."""
+    """The public key in hexadecimal, which a study names as `sealed_for`."""
     return private.public_key().public_bytes_raw().hex()
 
 
 def unseal(private: X25519PrivateKey, manifest: Manifest, sealed: bytes) -> Batch:
-    """The report in a seal, for the collector; anything but one report of this manifest is refused."""
+    """Open a seal. Anything other than one report of this manifest is refused."""
     if len(sealed) != sealed_bytes(manifest) or sealed[:PREFIX_BYTES] != manifest.prefix:
-        raise ReportError("A sealed report has another length, or belongs to another manifest.")
+        raise ReportError("A sealed report has the wrong length, or belongs to another manifest.")
     try:
         filled = suite().decrypt(sealed[PREFIX_BYTES:], private, info=info(manifest))
     except (InvalidTag, ValueError):
@@ -44,22 +46,22 @@ def unseal(private: X25519PrivateKey, manifest: Manifest, sealed: bytes) -> Batc
     size = int.from_bytes(filled[:LENGTH_BYTES], "big")
     plain, rest = filled[LENGTH_BYTES : LENGTH_BYTES + size], filled[LENGTH_BYTES + size :]
     if len(plain) != size or rest.strip(b"\0"):
-        raise ReportError("A sealed report does not hold a batch.")
-    found = Batch.from_cbor(plain)
-    if len(found) != 1 or found.manifest != manifest.prefix:
-        raise ReportError("A sealed report holds one report of its manifest.")
-    return found
+        raise ReportError("A sealed report does not contain a batch.")
+    batch = Batch.from_cbor(plain)
+    if len(batch) != 1 or batch.manifest != manifest.prefix:
+        raise ReportError("A sealed report must contain exactly one report of its manifest.")
+    return batch
 
 
 def unseal_all(private: X25519PrivateKey, manifest: Manifest, body: bytes) -> list[Batch | None]:
-    """The reports of a body of seals of equal length; None for a seal that cannot be opened."""
+    """Open a body of seals of equal length. A seal that cannot be opened gives None."""
     width = sealed_bytes(manifest)
     if not body or len(body) % width:
-        raise ReportError("A body of sealed reports has equally long ones of one manifest.")
-    found: list[Batch | None] = []
+        raise ReportError("Sealed reports in one request must be of one manifest and of equal length.")
+    batches: list[Batch | None] = []
     for place in range(0, len(body), width):
         try:
-            found.append(unseal(private, manifest, body[place : place + width]))
+            batches.append(unseal(private, manifest, body[place : place + width]))
         except ReportError:
-            found.append(None)
-    return found
+            batches.append(None)
+    return batches

@@ -1,4 +1,4 @@
-"""Where a collector keeps its studies: an SQLite file, or a PostgreSQL database by its URL."""
+"""Stores of a collector: an SQLite file, or a PostgreSQL database by its URL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ URLS = ("postgresql://", "postgres://")
 
 
 def open_store(place: str, *, create: bool = True) -> Store:
-    """The store at a path or URL. A new one is made, unless `create` is false."""
+    """Open the store at a path or URL. A missing one is created, unless `create` is false."""
     kind = "postgresql:PostgreSQLStore" if place.startswith(URLS) else "sqlite:SQLiteStore"
-    found: Store = load(f"service.stores.{kind}")(place, create=create)
-    return found
+    store: Store = load(f"service.stores.{kind}")(place, create=create)
+    return store

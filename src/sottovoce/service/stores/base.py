@@ -1,4 +1,4 @@
-"""What every store does: transactions over the same tables. Databases differ in a few words and in bulk inserts."""
+"""The common base of stores: transactions over the same tables. Databases differ in a few keywords and bulk inserts."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _STUDY = ", ".join(schema.TABLES["studies"])
 
 
 class StoreError(SottovoceError):
-    """A store that cannot be opened, or is not one."""
+    """The store cannot be opened, or is not a store."""
 
 
 class StoreFullError(SottovoceError):
-    """There is no room left for a commit; nothing of it was stored."""
+    """The disk is full. Nothing of the commit was stored."""
 
 
 class StoreDownError(SottovoceError):
-    """The database does not answer. Whether the last commit was stored is not known until it does."""
+    """The database does not answer. It is unknown whether the last commit was stored."""
 
 
 class ArmKey(NamedTuple):
-    """The key of counts: the epoch is that in which the question of a round is asked, 0 if it is asked once."""
+    """The key of an arm's counts. `epoch` is that of the question, 0 if it is asked once."""
 
     study: int
     round: int
@@ -46,7 +46,7 @@ class ArmKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StudyRow:
-    """A study as it is stored."""
+    """The stored row of a study."""
 
     number: int
     name: str
@@ -60,44 +60,44 @@ class StudyRow:
 
 
 class Transaction(ABC):
-    """Verbs inside one transaction. `?` stands for a parameter in every database."""
+    """Operations inside one transaction. `?` stands for a parameter in every database."""
 
     @abstractmethod
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement; none of one that only writes."""
+        """Execute a statement and return its rows, if any."""
 
     @abstractmethod
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for each row."""
+        """Execute a statement once for each row."""
 
     @abstractmethod
     def add_reports(self, study: int, epoch: int, new: Sequence[tuple[bytes, int]]) -> Known:
-        """Insert ids with their digests; returns those that were there before, and leaves them as they were."""
+        """Insert ids with their digests. Ids that were stored before are left unchanged and returned."""
 
     @abstractmethod
     def known(self, study: int, ids: Sequence[bytes]) -> Known:
-        """Which of these ids are stored."""
+        """The stored ids among these, with their digests."""
 
     @abstractmethod
     def chosen(self, table: str, study: int, hashes: Sequence[bytes]) -> set[bytes]:
-        """Which of these hashes are in the table of unused invitations, or of all that were issued."""
+        """The hashes among these that are in a table: unused invitations, or all issued ones."""
 
     @abstractmethod
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a long result, a part at a time."""
+        """The rows of a long result, in parts."""
 
     # --- studies ---------------------------------------------------------------------------------
     def studies(self) -> list[StudyRow]:
-        """All studies, in the order of their numbers."""
+        """All studies, ordered by number."""
         return [_study(row) for row in self.execute(f"SELECT {_STUDY} FROM studies ORDER BY number")]
 
     def study(self, number: int) -> StudyRow:
-        """One study."""
+        """The study with this number."""
         (row,) = self.execute(f"SELECT {_STUDY} FROM studies WHERE number = ?", (number,))
         return _study(row)
 
     def add_study(self, name: str, source: bytes, protocol: bytes, manifest: bytes, state: str) -> StudyRow:
-        """A new study with the manifest of its first round."""
+        """Add a study with the manifest of its first round."""
         ((last,),) = self.execute("SELECT COALESCE(MAX(number), 0) FROM studies")
         row = StudyRow(last + 1, name, source, protocol, state, 1, 0, bytes(CHECKSUM_BYTES), -1)
         marks = ", ".join("?" * len(schema.TABLES["studies"]))
@@ -109,16 +109,16 @@ class Transaction(ABC):
         return row
 
     def set_state(self, study: int, state: str) -> None:
-        """Where the study is: draft, open, closed or done."""
+        """Set the state of a study: draft, open, closed or done."""
         self.execute("UPDATE studies SET state = ? WHERE number = ?", (state, study))
 
     def add_round(self, study: int, number: int, manifest: bytes) -> None:
-        """The manifest of a round, which is now the current one."""
+        """Add the manifest of a round, which becomes the current one."""
         self.execute("INSERT INTO rounds (study, round, manifest) VALUES (?, ?, ?)", (study, number, manifest))
         self.execute("UPDATE studies SET round = ? WHERE number = ?", (number, study))
 
     def manifests(self, study: int) -> list[bytes]:
-        """Those of all rounds, in order."""
+        """The manifests of all rounds, in order."""
         return [
             bytes(row[0])
             for row in self.execute("SELECT manifest FROM rounds WHERE study = ? ORDER BY round", (study,))
@@ -126,11 +126,11 @@ class Transaction(ABC):
 
     # --- counts ----------------------------------------------------------------------------------
     def count(self, study: int, reports: int, checksum: bytes) -> None:
-        """The number of all counted reports, and the XOR of the digests of their ids."""
+        """Set the number of counted reports, and the XOR of the digests of their ids."""
         self.execute("UPDATE studies SET reports = ?, checksum = ? WHERE number = ?", (reports, checksum, study))
 
     def set_arm(self, key: ArmKey, reports: int) -> None:
-        """How many reports an arm has in an epoch of a round."""
+        """Set the number of reports of an arm in an epoch of a round."""
         self.execute(
             "INSERT INTO arms (study, round, epoch, arm, reports) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (study, round, epoch, arm) DO UPDATE SET reports = excluded.reports",
@@ -138,7 +138,7 @@ class Transaction(ABC):
         )
 
     def set_blocks(self, key: ArmKey, blocks: Sequence[tuple[int, bytes]]) -> None:
-        """New content of blocks of cells."""
+        """Write the content of blocks of cells."""
         self.many(
             "INSERT INTO cells (study, round, epoch, arm, block, counts) VALUES (?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (study, round, epoch, arm, block) DO UPDATE SET counts = excluded.counts",
@@ -153,7 +153,7 @@ class Transaction(ABC):
         return [epoch for (epoch,) in rows]
 
     def arm_counts(self, study: int, number: int, epoch: int) -> dict[int, int]:
-        """How many reports each arm has in an epoch of a round; arms without reports are left out."""
+        """The number of reports of each arm in an epoch of a round. Arms without reports are left out."""
         where = "study = ? AND round = ? AND epoch = ?"
         return dict(self.execute(f"SELECT arm, reports FROM arms WHERE {where}", (study, number, epoch)))
 
@@ -167,7 +167,7 @@ class Transaction(ABC):
         return blocks
 
     def add_outcomes(self, study: int, counts: Iterable[tuple[str, int]]) -> None:
-        """How many reports were not counted, by reason."""
+        """Add to the numbers of refused reports by reason."""
         self.many(
             "INSERT INTO outcomes (study, code, count) VALUES (?, ?, ?)"
             " ON CONFLICT (study, code) DO UPDATE SET count = outcomes.count + excluded.count",
@@ -175,16 +175,16 @@ class Transaction(ABC):
         )
 
     def outcomes(self, study: int) -> dict[str, int]:
-        """The same, read."""
+        """The numbers of refused reports by reason."""
         return dict(self.execute("SELECT code, count FROM outcomes WHERE study = ? ORDER BY code", (study,)))
 
     def first_bytes(self, study: int) -> Ints:
-        """How many counted ids begin with each byte."""
-        found = self.execute("SELECT counts FROM first_bytes WHERE study = ?", (study,))
-        return np.frombuffer(bytes(found[0][0]), "<i8").astype(np.int64) if found else np.zeros(256, np.int64)
+        """Counts of the first bytes of the counted ids."""
+        rows = self.execute("SELECT counts FROM first_bytes WHERE study = ?", (study,))
+        return np.frombuffer(bytes(rows[0][0]), "<i8").astype(np.int64) if rows else np.zeros(256, np.int64)
 
     def set_first_bytes(self, study: int, counts: Ints) -> None:
-        """The same, written."""
+        """Set the counts of the first bytes of the counted ids."""
         self.execute(
             "INSERT INTO first_bytes (study, counts) VALUES (?, ?)"
             " ON CONFLICT (study) DO UPDATE SET counts = excluded.counts",
@@ -192,14 +192,14 @@ class Transaction(ABC):
         )
 
     def stored_ids(self, study: int) -> Iterator[list[bytes]]:
-        """All ids of a study, a part at a time."""
+        """All ids of a study, in parts."""
         ids = self.rows("SELECT id FROM reports WHERE study = ?", (study,))
         while part := [bytes(one[0]) for one in islice(ids, PART)]:
             yield part
 
     # --- epochs ----------------------------------------------------------------------------------
     def forget_digests(self, study: int, epoch: int, first: int) -> None:
-        """Drop epochs up to this one, and the digests of their payloads, of ids that begin with this byte."""
+        """Drop epochs and digests up to this epoch, of ids that begin with this byte."""
         upper = bytes([first + 1]) if first < 255 else b"\xff" * 17
         self.execute(
             "UPDATE reports SET epoch = NULL, digest = NULL WHERE study = ? AND id >= ? AND id < ? AND epoch <= ?",
@@ -207,22 +207,22 @@ class Transaction(ABC):
         )
 
     def set_closed_epoch(self, study: int, epoch: int) -> None:
-        """Digests up to this epoch are gone."""
+        """Note that digests up to this epoch have been dropped."""
         self.execute("UPDATE studies SET closed_epoch = ? WHERE number = ?", (epoch, study))
 
     # --- invitations -----------------------------------------------------------------------------
     def invite(self, study: int, hashes: Iterable[bytes]) -> None:
-        """New invitations."""
+        """Store new invitations by their hashes."""
         for table in ("invitations", "issued"):
             self.many(f"INSERT INTO {table} (study, hash) VALUES (?, ?)", [(study, one) for one in sorted(hashes)])
 
     def spend(self, study: int, hashes: Iterable[bytes]) -> None:
-        """Invitations that are used up. Nothing is written that would lie beside the reports of this commit."""
+        """Delete used invitations. Nothing is written that would link them to the reports of this commit."""
         self.many("DELETE FROM invitations WHERE study = ? AND hash = ?", [(study, one) for one in sorted(hashes)])
 
 
 class Store(ABC):
-    """A database of studies. One process writes to it at a time; others may read, and close studies."""
+    """A database of studies. One process writes reports; others may read, and close studies."""
 
     kind: str
 
@@ -235,18 +235,18 @@ class Store(ABC):
 
     @abstractmethod
     def lock(self) -> None:
-        """Become the one collector of this store, or refuse."""
+        """Lock the store for one collector. Raises `StoreError` if another has it."""
 
     @abstractmethod
     def tidy(self) -> bool:
-        """Remove what the database still holds of recent commits, one after the other: which rows changed together.
+        """Remove traces of recent commits that show which rows changed together.
 
         False if that is not possible now.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the store."""
 
     def __enter__(self) -> Self:
         return self
@@ -256,44 +256,44 @@ class Store(ABC):
 
     @abstractmethod
     def version(self, work: Transaction) -> int:
-        """How many steps of the schema this store has."""
+        """The number of schema steps this store has taken."""
 
     @abstractmethod
     def set_version(self, work: Transaction, version: int) -> None:
-        """Note the steps."""
+        """Set the number of schema steps."""
 
     @abstractmethod
     def words(self, sql: str) -> str:
-        """A statement of the schema in the words of this database."""
+        """A schema statement in the keywords of this database."""
 
     def upgrade(self, steps: int = schema.VERSION) -> None:
-        """Take the steps of the schema that are missing, all or none of them."""
+        """Take all missing schema steps, in one transaction."""
         with self.transaction() as work:
-            found = self.version(work)
-            if found > schema.VERSION:
-                raise StoreError("This store was written by a later version of sottovoce: update this one.")
-            for number, step in enumerate(schema.STEPS[found:steps], found + 1):
+            version = self.version(work)
+            if version > schema.VERSION:
+                raise StoreError("This store was written by a later version of sottovoce. Update sottovoce to open it.")
+            for number, step in enumerate(schema.STEPS[version:steps], version + 1):
                 for sql in step:
                     work.execute(self.words(sql))
                 if number == schema.FIRST_BYTES:
                     _count_first_bytes(work)
-            if found < steps:
+            if version < steps:
                 self.set_version(work, steps)
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """A snapshot."""
+        """A read-only snapshot."""
         with self.transaction(write=False) as work:
             yield work
 
 
 def first_bytes_of(ids: Sequence[bytes]) -> Ints:
-    """How many of these ids begin with each byte."""
+    """Counts of the first bytes of these ids."""
     return np.bincount(np.frombuffer(b"".join(one[:1] for one in ids), np.uint8), minlength=256)
 
 
 def _count_first_bytes(work: Transaction) -> None:
-    """For stores that counted reports before they counted first bytes."""
+    """Count the first bytes of the ids in stores of older versions."""
     for (study,) in work.execute("SELECT number FROM studies"):
         counts = np.zeros(256, np.int64)
         for part in work.stored_ids(study):

@@ -1,4 +1,4 @@
-"""The store for many reports: PostgreSQL through psycopg 3."""
+"""The PostgreSQL store, through psycopg 3, for many reports."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PART = 10_000  # rows of a long result at a time
 
 
 class PostgreSQLTransaction(Transaction):
-    """Verbs on one connection."""
+    """Operations on one PostgreSQL connection."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -55,16 +55,16 @@ class PostgreSQLTransaction(Transaction):
         return self.known(study, [one for one, _ in pairs if one not in fresh])
 
     def known(self, study: int, ids: Sequence[bytes]) -> Known:
-        found = self.execute("SELECT id, digest FROM reports WHERE study = ? AND id = ANY(?)", (study, list(ids)))
-        return {bytes(one): digest for one, digest in found}
+        rows = self.execute("SELECT id, digest FROM reports WHERE study = ? AND id = ANY(?)", (study, list(ids)))
+        return {bytes(one): digest for one, digest in rows}
 
     def chosen(self, table: str, study: int, hashes: Sequence[bytes]) -> set[bytes]:
-        found = self.execute(f"SELECT hash FROM {table} WHERE study = ? AND hash = ANY(?)", (study, list(hashes)))
-        return {bytes(row[0]) for row in found}
+        rows = self.execute(f"SELECT hash FROM {table} WHERE study = ? AND hash = ANY(?)", (study, list(hashes)))
+        return {bytes(row[0]) for row in rows}
 
 
 class PostgreSQLStore(Store):
-    """A database by its URL. Everything lies in the schema `sottovoce`, which is made where there is none."""
+    """A PostgreSQL database by its URL. All tables are in the schema `sottovoce`, created if missing."""
 
     kind = "postgresql"
 
@@ -82,12 +82,12 @@ class PostgreSQLStore(Store):
 
     def _connect(self) -> psycopg.Connection[Any]:
         try:
-            made = psycopg.connect(self._url, autocommit=True, application_name="sottovoce", **PATIENCE)
-            made.execute("SET search_path TO sottovoce")
-            made.execute("SET synchronous_commit TO on")
+            connection = psycopg.connect(self._url, autocommit=True, application_name="sottovoce", **PATIENCE)
+            connection.execute("SET search_path TO sottovoce")
+            connection.execute("SET synchronous_commit TO on")
         except psycopg.Error:
             raise StoreDownError("The database does not answer, or refuses the connection.") from None
-        return made
+        return connection
 
     def _writing(self) -> psycopg.Connection[Any]:
         if self._writer is None or self._writer.closed:
@@ -121,7 +121,7 @@ class PostgreSQLStore(Store):
                     connection.execute("ROLLBACK")
                 raise
         except errors.DiskFull:
-            raise StoreFullError("There is no room left on the disk of the database.") from None
+            raise StoreFullError("The disk of the database is full.") from None
         except (psycopg.OperationalError, errors.AdminShutdown):
             with suppress(psycopg.Error):
                 connection.close()
@@ -148,8 +148,8 @@ class PostgreSQLStore(Store):
             self._writer.close()
 
     def version(self, work: Transaction) -> int:
-        found = work.execute("SELECT version FROM sottovoce.meta")
-        return int(found[0][0]) if found else 0
+        rows = work.execute("SELECT version FROM sottovoce.meta")
+        return int(rows[0][0]) if rows else 0
 
     def set_version(self, work: Transaction, version: int) -> None:
         work.execute("DELETE FROM sottovoce.meta")

@@ -1,4 +1,4 @@
-"""The tables of a store, as steps: a new store takes all of them, an older one those that it lacks.
+"""The tables of a store as upgrade steps: a new store takes all steps, an older one those it lacks.
 
 What is stored of a report is its id, and until its epoch closes 8 bytes of a digest of its payload. There are no times
 and no addresses. Tables are keyed by what is random, so that no row number keeps the order of arrival.

@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file. Write-ahead log with full synchronisation, so that a commit is durable."""
+"""The embedded store, one SQLite file. The write-ahead log is fully synchronised, so commits are durable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PART = 500  # parameters of one statement
 
 
 class SQLiteTransaction(Transaction):
-    """Verbs on one connection."""
+    """Operations on one SQLite connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -53,12 +53,12 @@ class SQLiteTransaction(Transaction):
         # Some were there before: ask which, and insert the others.
         self._connection.execute("ROLLBACK TO added")
         self._connection.execute("RELEASE added")
-        found = self.known(study, [row[1] for row in rows])
+        known = self.known(study, [row[1] for row in rows])
         self._connection.executemany(
             "INSERT INTO reports (study, id, epoch, digest) VALUES (?, ?, ?, ?)",
-            [row for row in rows if row[1] not in found],
+            [row for row in rows if row[1] not in known],
         )
-        return found
+        return known
 
     def known(self, study: int, ids: Sequence[bytes]) -> Known:
         return dict(self._among("SELECT id, digest FROM reports WHERE study = ? AND id IN", study, ids))
@@ -73,7 +73,7 @@ class SQLiteTransaction(Transaction):
 
 
 class SQLiteStore(Store):
-    """A file, made where there is none."""
+    """An SQLite file, created if missing."""
 
     kind = "sqlite"
 
@@ -82,7 +82,7 @@ class SQLiteStore(Store):
         self._lock_file: IO[bytes] | None = None
         self._busy = threading.RLock()
         if not create and not self.path.exists():
-            raise StoreError("There is no store of this name.")
+            raise StoreError("There is no store at this path.")
         try:
             self._writer = self._connect(CACHE_KIB)
             self._check()
@@ -93,13 +93,13 @@ class SQLiteStore(Store):
         self.upgrade()
 
     def _connect(self, cache: int) -> sqlite3.Connection:
-        made = sqlite3.connect(
+        connection = sqlite3.connect(
             self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=256
         )
-        made.execute("PRAGMA synchronous = FULL")
-        made.execute(f"PRAGMA cache_size = -{cache}")
-        made.execute("PRAGMA temp_store = MEMORY")
-        return made
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA cache_size = -{cache}")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        return connection
 
     def _check(self) -> None:
         ((mark,),) = self._writer.execute("PRAGMA application_id").fetchall()
@@ -127,7 +127,7 @@ class SQLiteStore(Store):
         except sqlite3.Error as problem:
             code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
             if code == sqlite3.SQLITE_FULL:
-                raise StoreFullError("There is no room left on the disk of the store.") from None
+                raise StoreFullError("The disk of the store is full.") from None
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY):
                 raise StoreDownError("The store's file cannot be written now.") from None
             raise
@@ -163,8 +163,8 @@ class SQLiteStore(Store):
             self._lock_file.close()
 
     def version(self, work: Transaction) -> int:
-        ((found,),) = work.execute("PRAGMA user_version")
-        return int(found)
+        ((version,),) = work.execute("PRAGMA user_version")
+        return int(version)
 
     def set_version(self, work: Transaction, version: int) -> None:
         work.execute(f"PRAGMA user_version = {version}")

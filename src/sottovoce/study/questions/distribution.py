@@ -15,6 +15,7 @@ from sottovoce.estimate.distribution.expected import cumulative
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import most_excess
 from sottovoce.estimate.metrics import histogram
+from sottovoce.estimate.request import IntervalRequest
 from sottovoce.study import charts
 from sottovoce.study.charts import Point
 from sottovoce.study.question_tables import RANGE, QuestionTable
@@ -67,7 +68,7 @@ class StudyDistribution(StudyQuestion):
     def doubt(self, estimate: Estimate, level: float) -> str | None:
         """What speaks against the intervals of the evidence, which the results have."""
         evidence = estimate.evidence
-        return evidence.doubt(evidence.default, level, most_excess(level))
+        return evidence.doubt(IntervalRequest(level, evidence.default), most_excess(level))
 
     def said_of(self, line: ResultLine) -> str:
         """Labels of shares are numbers of the answers, so that they have their unit."""

@@ -52,6 +52,6 @@ class Cohorts(Public, Memoised):
         return self.pool.value(cohort, code)
 
     def miniatures(self) -> tuple[Channel, ...]:
-        """With few cohorts and words of two bits: every id is enumerated, and a chain has many outcomes for each."""
+        """Small instances with few cohorts and words of two bits: every id is enumerated, each with many outcomes."""
         inners = self.inner.shortened(2) if isinstance(self.inner, Chain) else ()
         return tuple(type(self)(small, inner) for inner in inners for small in self.pool.smallest(inner.inputs))

@@ -15,7 +15,7 @@ from sottovoce.core.channel.shapes import Bundled
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, parts
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort, short_steps, summed
+from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
 
 MAX_PARTS = 1 << 16
 
@@ -95,15 +95,15 @@ class Each(Channel, Bundled, Costed):
         return prod((channel.ratio() for channel in self.channels), start=Fraction(1))
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
-        each = zip(self.channels, self.split(report), code, strict=True)
-        return prod((channel.likelihood(part, own) for channel, part, own in each), start=Fraction(1))
+        parts = zip(self.channels, self.split(report), code, strict=True)
+        return prod((channel.likelihood(part, own) for channel, part, own in parts), start=Fraction(1))
 
     def effort(self) -> Effort:
-        each = [effort(channel) for channel in self.channels]
-        bits, ratio_bits = sum(one.bits for one in each), sum(one.ratio_bits for one in each)
-        product = len(each) * short_steps(ratio_bits)
-        ratio = sum(one.ratio for one in each) + product
-        return summed(self, Effort(bits, sum(one.likelihood for one in each), ratio, ratio_bits))
+        efforts = [effort(channel) for channel in self.channels]
+        bits, ratio_bits = sum(one.bits for one in efforts), sum(one.ratio_bits for one in efforts)
+        product = len(efforts) * short_steps(ratio_bits)
+        ratio = sum(one.ratio for one in efforts) + product
+        return summed(self, Effort(bits, sum(one.likelihood for one in efforts), ratio, ratio_bits))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of the first one, two or three channels; where they are of several kinds, of one of each."""

@@ -14,7 +14,7 @@ from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort, short_steps, summed
+from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
 
 
 @declared
@@ -49,9 +49,9 @@ class Fakes(Each):
 
     def _relative(self, report: int, code: Any) -> Fraction:
         """The probability of a report in those of the uniform law."""
-        each = zip(self.channels, self.split(report), code, strict=True)
-        found = sum((channel.inputs * channel.likelihood(part, own) for channel, part, own in each), Fraction(0))
-        return found / len(self.channels)
+        parts = zip(self.channels, self.split(report), code, strict=True)
+        total = sum((channel.inputs * channel.likelihood(part, own) for channel, part, own in parts), Fraction(0))
+        return total / len(self.channels)
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         return self._relative(report, code) / prod(channel.inputs for channel in self.channels)
@@ -75,11 +75,13 @@ class Fakes(Each):
         return Rates(own / count + fake, other / count + fake)
 
     def effort(self) -> Effort:
-        each = [effort(channel) for channel in self.channels]
-        bits = 64 + max(one.bits for one in each) * len(each)
-        ratio_bits = 64 + 128 * len(each)
-        sums = len(each) * short_steps(bits)
-        return summed(self, Effort(bits, sum(one.likelihood for one in each) + sums, 8 * len(each) + sums, ratio_bits))
+        efforts = [effort(channel) for channel in self.channels]
+        bits = 64 + max(one.bits for one in efforts) * len(efforts)
+        ratio_bits = 64 + 128 * len(efforts)
+        sums = len(efforts) * short_steps(bits)
+        return summed(
+            self, Effort(bits, sum(one.likelihood for one in efforts) + sums, 8 * len(efforts) + sums, ratio_bits)
+        )
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of the first two and the first three channels."""

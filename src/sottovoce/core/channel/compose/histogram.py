@@ -14,7 +14,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integer, part
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
-from sottovoce.core.work import Effort, effort, steps, summed
+from sottovoce.core.spec_cost import Effort, effort, steps, summed
 
 MAX_BINS = 1 << 14
 MAX_BIN_OUTPUTS = 1 << 20

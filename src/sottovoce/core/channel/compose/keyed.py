@@ -24,7 +24,7 @@ from sottovoce.core.channel.shapes import Grouped
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integers, part
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort, steps, summed
+from sottovoce.core.spec_cost import Effort, effort, steps, summed
 
 
 @declared
@@ -132,7 +132,7 @@ class Keyed(Channel, Grouped, Numbered, Costed):
         return self.key.contains(key) and self.inner.contains(within)
 
     def ratio(self) -> Fraction:
-        """That of the inner channel if both codes are supported; of key and neutral law together if one is.
+        """The inner channel's ratio if both codes are supported; that of key and neutral law together if one is.
 
         Two reports of the key that both support their code are equally likely, and so are two that do not.
         """
@@ -183,7 +183,7 @@ def spread(inner: Channel) -> Fraction:
 
 
 def _total(likelihoods: Sequence[Fraction]) -> Fraction:
-    """Their sum; equal numbers are counted and multiplied."""
+    """The sum of likelihoods; equal ones are counted and multiplied."""
     return sum((count * value for value, count in Counter(likelihoods).items()), Fraction(0))
 
 
@@ -200,9 +200,9 @@ def rounded_law(weights: Sequence[Fraction]) -> tuple[int, ...]:
     rounded = [units_of[weight] for weight in weights]
     largest = max(rounded)
     payers = [y for y, weight in enumerate(rounded) if weight == largest]
-    each, rest = divmod(sum(rounded) - UNIT, len(payers))
+    excess, rest = divmod(sum(rounded) - UNIT, len(payers))
     for place, y in enumerate(payers):
-        rounded[y] -= each + (place < rest)
+        rounded[y] -= excess + (place < rest)
     return tuple(rounded)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 from sottovoce.core.arithmetic.field import is_prime
 from sottovoce.core.arithmetic.hashing import WORD
@@ -16,8 +15,7 @@ from sottovoce.core.declared import Declared, declared, integer
 from sottovoce.core.params import check_integer, reject
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One of `choices` numbers, read from the leading bits of the first public word; some words are not accepted."""
 
     choices: int
@@ -100,11 +98,11 @@ class MultiplierMap(_Chosen):
         return inner
 
     def rates_of_sets(self, inside: Fraction, size: int) -> Rates:
-        """For arcs of a circle, of which others are then at any distance equally often."""
+        """Support rates of arcs of a circle: the arcs of two codes are at every distance equally often."""
         return Rates(inside, (size - inside) / (self.order - 1))
 
     def miniatures(self, outputs: int) -> tuple[MultiplierMap, ...]:
-        """With as few words as there are multiples."""
+        """Small instances with as few words as there are multiples."""
         return (type(self)(min(self.k, outputs), outputs, 2),) if outputs in (2, 3, 5) else ()
 
 
@@ -200,7 +198,7 @@ class NumberedMap(Declared, ABC):
         return self.choice.tries
 
     def seed(self, words: Words) -> int:
-        """Which function: `below(seeds)` read from the first word."""
+        """The number of the function: `below(seeds)` read from the first word."""
         return self.choice.of(words)
 
     def apply(self, words: Words, code: int) -> int:
@@ -219,5 +217,5 @@ class NumberedMap(Declared, ABC):
         return None
 
     def signed_rates(self, own: Fraction) -> Rates | None:
-        """The same where the lowest bit of a value is a sign, and other values than the own support it with 1/2."""
+        """Support rates where the lowest bit of a value is a sign: any other value supports it with 1/2."""
         return None

@@ -31,7 +31,7 @@ from sottovoce.core.channel.shapes import Mixed
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integers, parts
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort, short_steps, summed
+from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
 
 
 @declared
@@ -128,8 +128,8 @@ class Mix(Channel, Mixed, Numbered, Numeric, Extremal, Costed):
         return units(self.weights[chosen]) * self.channels[chosen].likelihood(inner, code)
 
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
-        each = [(units(w), extremes(channel)) for w, channel in zip(self.weights, self.channels, strict=True)]
-        most, least = ([share * p for share, ends in each for p in ends[side]] for side in (0, 1))
+        branches = [(units(w), extremes(channel)) for w, channel in zip(self.weights, self.channels, strict=True)]
+        most, least = ([share * p for share, ends in branches for p in ends[side]] for side in (0, 1))
         return most, least
 
     def scales(self) -> tuple[Scale, ...]:
@@ -141,31 +141,31 @@ class Mix(Channel, Mixed, Numbered, Numeric, Extremal, Costed):
         )
 
     def moments(self, code: int) -> tuple[Fraction, Fraction]:
-        each = [trusted(channel, Numeric).moments(code) for channel in self.channels]
-        pairs = list(zip(self.weights, each, strict=True))
+        branch_moments = [trusted(channel, Numeric).moments(code) for channel in self.channels]
+        pairs = list(zip(self.weights, branch_moments, strict=True))
         first, second = (sum((units(w) * m[p] for w, m in pairs), Fraction(0)) for p in (0, 1))
         return first, second
 
     def effort(self) -> Effort:
-        each = [effort(channel) for channel in self.channels]
-        compared = sum(short_steps(one.ratio_bits) for one in each)
+        efforts = [effort(channel) for channel in self.channels]
+        compared = sum(short_steps(one.ratio_bits) for one in efforts)
         known = Effort(
-            bits=64 + max(one.bits for one in each),
-            likelihood=len(each) + max(one.likelihood for one in each),
-            ratio=sum(one.ratio for one in each) + compared,
-            ratio_bits=max(one.ratio_bits for one in each),
+            bits=64 + max(one.bits for one in efforts),
+            likelihood=len(efforts) + max(one.likelihood for one in efforts),
+            ratio=sum(one.ratio for one in efforts) + compared,
+            ratio_bits=max(one.ratio_bits for one in efforts),
         )
-        return summed(self, known)._replace(extremes=sum(one.extremes for one in each) + self.outputs)
+        return summed(self, known)._replace(extremes=sum(one.extremes for one in efforts) + self.outputs)
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances of all channels that take the same codes."""
-        found: list[Channel] = []
+        mixtures: list[Channel] = []
         plain = [channel for channel in self.channels if rounding_of(channel) is None]
         for small in plain[0].miniatures():
-            each = [_sized(channel, small.inputs) for channel in self.channels]
-            if all(each):
-                found.append(type(self)(self.weights, tuple(channel for channel in each if channel)))
-        return tuple(found)
+            branches = [_sized(channel, small.inputs) for channel in self.channels]
+            if all(branches):
+                mixtures.append(type(self)(self.weights, tuple(channel for channel in branches if channel)))
+        return tuple(mixtures)
 
 
 def _codes(channel: Channel) -> int:

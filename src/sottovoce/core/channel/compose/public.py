@@ -32,8 +32,8 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import INTEGER, Declared, Form, declared, from_kinds, integer, part
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, count_text, reject
+from sottovoce.core.spec_cost import Effort, effort, summed
 from sottovoce.core.specs import Spec
-from sottovoce.core.work import Effort, effort, summed
 
 
 class Map(Protocol):
@@ -144,8 +144,8 @@ class PoolMap(NumberedMap):
         return Rates(inner.own, (inner.own + (self.g - 1) * inner.other) / self.g)
 
     def signed_rates(self, own: Fraction) -> Rates | None:
-        """In a field of characteristic two the values of two codes differ by a uniform pattern of bits, so a code of
-        the same place has the same sign as often as the other one."""
+        """Signs agree half the time: in a field of characteristic two the values of two codes differ by a uniform
+        pattern of bits."""
         return None if self.g & (self.g - 1) else Rates(own, Fraction(1, 2))
 
     def miniatures(self, outputs: int) -> tuple[PoolMap, ...]:

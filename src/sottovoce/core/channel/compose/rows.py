@@ -69,7 +69,7 @@ class BloomMap(NumberedMap):
         return sum(self.position(seed, block, code) * self.g**block for block in range(self.blocks))
 
     def miniatures(self, outputs: int) -> tuple[BloomMap, ...]:
-        """With words of two bits, since a memo behind them has many outcomes."""
+        """Small instances with words of two bits, since a memo behind them has many outcomes."""
         side = round(outputs ** (1 / self.blocks))
         blocks = self.blocks if side >= 2 and side**self.blocks == outputs else 2 if outputs == 4 else 1
         side = side if blocks == self.blocks else round(outputs ** (1 / blocks))

@@ -39,7 +39,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, part
 from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
 from sottovoce.core.params import count_text
-from sottovoce.core.work import Effort, effort, short_steps, steps, summed
+from sottovoce.core.spec_cost import Effort, effort, short_steps, steps, summed
 
 MAX_ROWS = 65  # of a table that an audit enumerates whole
 MAX_CODE_BITS = 1 << 16  # of a report that is the code of another channel
@@ -136,7 +136,7 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         if isinstance(self.first, Rounding):
-            point = int((code - Fraction(self.first.low)) / self.first.step)
+            point = self.first.position(code) >> PLACES
             between: Iterable[int] = range(point, min(point + 2, self.second.inputs))
         elif self._terms > MAX_CELLS:
             raise TooLargeError(
@@ -144,10 +144,8 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
             )
         else:
             between = filter(self.first.contains, range(self.second.inputs))  # a likelihood is defined on reports only
-        return sum(
-            (self.first.likelihood(m, code) * self.second.likelihood(report, m, public) for m in between),
-            Fraction(0),
-        )
+        weights = ((m, self.first.likelihood(m, code)) for m in between)
+        return sum((weight * self.second.likelihood(report, m, public) for m, weight in weights if weight), Fraction(0))
 
     @property
     def _terms(self) -> int:
@@ -157,9 +155,9 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
 
     def _law_effort(self, first: Effort, second: Effort) -> Effort:
         """What one likelihood costs: two products after a rounding, else one for each code between."""
-        each = first.likelihood + second.likelihood
+        product = first.likelihood + second.likelihood
         between = 2 if isinstance(self.first, Rounding) else 1 if self._terms > MAX_CELLS else self.second.inputs
-        return Effort(first.bits + second.bits, between * each, ratio_bits=2 * (first.bits + second.bits))
+        return Effort(first.bits + second.bits, between * product, ratio_bits=2 * (first.bits + second.bits))
 
     def _entries_effort(self) -> int:
         """The steps of `_ratio_by_entry`, which refuses at once what is too large."""
@@ -231,7 +229,7 @@ class Then(_Composed, Numeric, Extremal, Divergent):
     kind: ClassVar[str] = "then"
 
     def ratio(self) -> Fraction:
-        """That of the second if the first reaches each of its codes with probability 1, else of the product."""
+        """The second stage's ratio if the first reaches each of its codes with probability 1, else the product's."""
         if isinstance(self.first, Rounding) or (isinstance(self.first, Table) and self.first.reaches_every_output()):
             return self.second.ratio()
         known = self.first.ratio_before(self.second) if isinstance(self.first, Place) else None
@@ -246,14 +244,14 @@ class Then(_Composed, Numeric, Extremal, Divergent):
         return _Composed.has(self, kind)
 
     def delta(self, odds: Fraction) -> Fraction:
-        """That of the second: between grid points laws are mixed, and mixing does not increase delta."""
+        """The second stage's delta: between grid points laws are mixed, and mixing does not increase delta."""
         return delta(self.second, odds)
 
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
         return extremes(self.second)
 
     def scales(self) -> tuple[Scale, ...]:
-        """In the numbers that were rounded instead of steps of their grid."""
+        """The scales in the numbers that were rounded, instead of steps of their grid."""
         low, step = Fraction(self.rounding.low), self.rounding.step
         scales = trusted(self.second, Numeric).scales()
         return tuple(Scale(first, origin - slope * low / step, slope / step) for first, origin, slope in scales)
@@ -269,8 +267,8 @@ class Then(_Composed, Numeric, Extremal, Divergent):
         low, step = Fraction(grid.low), grid.step
         point = min(int((code - low) / step), grid.steps)
         weights = [(near, grid.likelihood(near, code)) for near in (point, point + 1)]
-        each = [(weight, second.moments(near)) for near, weight in weights if weight]
-        mean, square = (sum((weight * moment[p] for weight, moment in each), Fraction(0)) for p in (0, 1))
+        weighted = [(weight, second.moments(near)) for near, weight in weights if weight]
+        mean, square = (sum((weight * moment[p] for weight, moment in weighted), Fraction(0)) for p in (0, 1))
         return low + step * mean, low**2 + 2 * low * step * mean + step**2 * square
 
     def effort(self) -> Effort:
@@ -349,8 +347,10 @@ class Chain(_Composed, Memoised, Supporting, Masked):
             return _Composed.likelihood(self, report, code, public)
         mask = self.mask(code)
         rates = (self.bit_rate(place)[not mask >> place & 1] for place in range(self.payload_bits))
-        each = [rate if report >> place & 1 else 1 - rate for place, rate in enumerate(rates)]
-        return Fraction(prod(rate.numerator for rate in each), prod(rate.denominator for rate in each))
+        probabilities = [rate if report >> place & 1 else 1 - rate for place, rate in enumerate(rates)]
+        return Fraction(
+            prod(rate.numerator for rate in probabilities), prod(rate.denominator for rate in probabilities)
+        )
 
     def ratio(self) -> Fraction:
         if not self._has_bit_rates or not isinstance(self.first, Bits):
@@ -360,7 +360,7 @@ class Chain(_Composed, Memoised, Supporting, Masked):
         return bits_ratio([r.own for r in rates], [r.other for r in rates], self.first.encoding, self.first.ones)
 
     def effort(self) -> Effort:
-        """Of one report, and of all reports together."""
+        """The effort of one report, and of all reports together."""
         first, second = effort(self.first), effort(self.second)
         known = summed(self, self._law_effort(first, second))
         if not isinstance(self.first, Bits) or not self._has_bit_rates:

@@ -18,7 +18,7 @@ from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.declared import Form, declared, integer, of_form, text
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.params import check_index, check_integer, reject
-from sottovoce.core.work import Effort, short_steps, summed
+from sottovoce.core.spec_cost import Effort, short_steps, summed
 
 MAX_MASK = 64  # positions of uneven masks, whose worst pair is found by dynamic programming
 ENCODINGS = ("onehot", "optional", "mask", "blocks", "signed")
@@ -196,7 +196,7 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
             return None
         pairs = zip(map(units, self._each(self.p)), map(units, self._each(self.q)), strict=True)
         odds = [(p / q, (1 - p) / (1 - q)) if q else (1 - p, 1 - p) for p, q in pairs]
-        products = _distinct_products([max(each) for each in odds], [1 / min(each) for each in odds])
+        products = _distinct_products([max(pair) for pair in odds], [1 / min(pair) for pair in odds])
         return max((a * b for a, b in products), default=Fraction(1))
 
     def ratio(self) -> Fraction:
@@ -277,10 +277,10 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
         if self.shown:
             return (self._mixed(small),)
         ones = min(self.ones, 2) if self.encoding == "mask" else self.ones
-        found = [self._cut(small, ones), *([self._cut(small, ones, last=True)] if self.rates_vary else [])]
+        small_channels = [self._cut(small, ones), *([self._cut(small, ones, last=True)] if self.rates_vary else [])]
         if self.encoding == "mask" and min(self.ones, self.k - self.ones) > 2:
-            found.append(self._cut(6, 3))  # three bits that rise, and three that fall
-        return tuple(found)
+            small_channels.append(self._cut(6, 3))  # three bits that rise, and three that fall
+        return tuple(small_channels)
 
     def _cut(self, size: int, ones: int, last: bool = False) -> Bits:
         """The first or the last positions."""

@@ -17,10 +17,10 @@ MAX_POINTS = 1 << 22
 @lru_cache(maxsize=32)
 def spaces(order: int, digits: int) -> tuple[int, ...]:
     """How many points the projective spaces of 0, 1, ... `digits` coordinates have: 1 + order + order**2 + ..."""
-    found = [0]
+    points = [0]
     for _ in range(digits):
-        found.append(found[-1] * order + 1)
-    return tuple(found)
+        points.append(points[-1] * order + 1)
+    return tuple(points)
 
 
 @declared
@@ -110,7 +110,7 @@ class ProjectiveSets(Declared):
         return self.number(free)
 
     def rates(self, inside: Fraction) -> Rates:
-        """Of its set, a code shares `common` outputs with that of another code."""
+        """Support rates of sets of which two share `common` outputs."""
         near = inside * self.common / self.size
         far = (1 - inside) * (self.size - self.common) / (self.outputs - self.size)
         return Rates(inside, near + far)

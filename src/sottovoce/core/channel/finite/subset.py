@@ -12,7 +12,7 @@ from sottovoce.core.channel.facets import Costed, Extremal, Facet, Masked, Numbe
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, in_units, integer
 from sottovoce.core.params import check_integer
-from sottovoce.core.work import Effort, summed
+from sottovoce.core.spec_cost import Effort, summed
 
 
 @declared

@@ -15,8 +15,8 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import Form, declared, list_of, of_form
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
+from sottovoce.core.spec_cost import Effort
 from sottovoce.core.specs import integers
-from sottovoce.core.work import Effort
 
 
 def _check_rows(name: str, owner: str, rows: Any) -> tuple[tuple[int, ...], ...]:

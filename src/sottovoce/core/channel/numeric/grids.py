@@ -17,7 +17,7 @@ MAX_COORDINATES = 1 << 16
 
 
 def check_grids(owner: str, grids: Iterable[Rounding]) -> tuple[Rounding, ...]:
-    """At least one grid, and all with the same number of steps."""
+    """Check that there is at least one grid, and that all have the same number of steps."""
     listed = tuple(grids)
     if not 1 <= len(listed) <= MAX_COORDINATES or not all(isinstance(grid, Rounding) for grid in listed):
         raise ParameterError(f"The coordinates of a {owner} channel must be from 1 to {MAX_COORDINATES} roundings.")

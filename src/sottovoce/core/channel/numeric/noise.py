@@ -15,7 +15,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integer, integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.work import Effort, summed
+from sottovoce.core.spec_cost import Effort, summed
 
 MAX_OUTPUTS = 1 << 24
 _HALF = UNIT // 2
@@ -73,7 +73,8 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
         within = coins.pick((_cumulative(self.first), _cumulative(self.cycle))[later])
         magnitude = within + (len(self.first) + (band - 1) * self.steps) * later
         noise = (-1 - magnitude, magnitude)[coins.flip(_HALF)]
-        return min(max(code + noise, -self.limit - 1), self.steps + self.limit) + self.limit + 1
+        beyond = self.limit + 1
+        return min(max(code + noise + beyond, 0), self.steps + 2 * beyond - 1)
 
     @property
     def payload_bits(self) -> int:
@@ -83,7 +84,7 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
         return 0 <= report < self.outputs
 
     def ratio(self) -> Fraction:
-        """Of a magnitude and the one a whole range beyond, or of the tails at the border.
+        """The ratio of a magnitude and the one a whole range beyond, or of the tails at the border.
 
         Larger magnitudes are never likelier, so the worst pair of codes are the two ends.
         """
@@ -144,15 +145,17 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Fewer steps and bands, if larger magnitudes are still not likelier."""
-        found = []
+        small_channels = []
         for steps, bands in ((1, 4), (2, 4), (3, 3), (4, 5)):
             shorter = max(1, steps * len(self.first) // self.steps)
             try:
                 first, cycle = _coarse(self.first, shorter), _coarse(self.cycle, steps)
-                found.append(type(self)(steps, first, cycle, (*self.bands[: bands - 1], sum(self.bands[bands - 1 :]))))
+                small_channels.append(
+                    type(self)(steps, first, cycle, (*self.bands[: bands - 1], sum(self.bands[bands - 1 :])))
+                )
             except ParameterError:
                 continue
-        return tuple(found)
+        return tuple(small_channels)
 
 
 @lru_cache(maxsize=24)

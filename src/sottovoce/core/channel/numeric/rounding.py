@@ -82,7 +82,7 @@ class Rounding(Channel, Numbered, Rounded):
         return False  # codes are numbers of a range
 
     def position(self, number: Fraction | int) -> int:
-        """Where a number lies, in units of 2**-32 steps, to the nearest, ties to even.
+        """The position of a number in units of 2**-32 steps, to the nearest, ties to even.
 
         In whole numbers: fractions are reduced to lowest terms at each step, in a time that depends on the number.
         """
@@ -120,7 +120,7 @@ class Rounding(Channel, Numbered, Rounded):
         raise PrivacyError("Rounding alone gives no privacy: the ratio is infinite.")
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
-        return max(Fraction(0), 1 - abs(Fraction(self.position(code), _STEP) - report))
+        return Fraction(max(0, _STEP - abs(self.position(code) - report * _STEP)), _STEP)
 
     def miniatures(self) -> tuple[Channel, ...]:
         return tuple(type(self)(self.low, self.high, steps) for steps in (1, 2, 3, 4, 6) if steps <= self.steps)

@@ -11,7 +11,7 @@ from sottovoce.core.channel.facets import Costed, Extremal, Numbered, Numeric, S
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, in_units, integer
 from sottovoce.core.params import check_integer
-from sottovoce.core.work import Effort, summed
+from sottovoce.core.spec_cost import Effort, summed
 
 MAX_OUTPUTS = 1 << 24
 
@@ -108,14 +108,14 @@ class Window(Channel, Numbered, Numeric, Extremal, Costed):
     def miniatures(self) -> tuple[Channel, ...]:
         """Fewer codes, and the width in about the same proportion to the way of the window."""
         ratio, share = self.ratio(), Fraction(self.width, (self.k - 1) * self.stride)
-        found = []
+        small_channels = []
         for k, stride in ((2, 3), (3, 1), (4, 2), (5, 1), (7, 1)):
             width = min(24, max(1, round(share * (k - 1) * stride)))
             outputs = (k - 1) * stride + width
             least = UNIT * width // outputs + 1  # a ratio next to one must not be rounded to one
             inside = max(least, floor_unit(ratio * width / (ratio * width + outputs - width)))
-            found.append(type(self)(k, stride, width, inside))
-        return tuple(found)
+            small_channels.append(type(self)(k, stride, width, inside))
+        return tuple(small_channels)
 
 
 def _powers(n: int, power: int) -> int:

@@ -17,7 +17,7 @@ from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.declared import declared, in_units, of_form
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, steps, summed
+from sottovoce.core.spec_cost import Effort, steps, summed
 
 TRIES = 8  # draws of fair signs in the span, for dimensions with ties: half of all draws are tied for two numbers
 SMALL = (1, 2, 3, 4)  # dimensions of the small instances
@@ -105,7 +105,7 @@ class HalfSpace(Channel, Coordinates, Costed):
         return int.from_bytes(lanes, "little")
 
     def _positions(self, code: Any) -> list[int]:
-        """Where the numbers lie between their ends, of 2**32.
+        """Positions of the numbers between their ends, in units of 2**-32.
 
         Each is read by itself: if equal numbers were read once, the duration would show how many are equal.
         """
@@ -178,7 +178,7 @@ class HalfSpace(Channel, Coordinates, Costed):
 
     # --- proofs and plain data ---------------------------------------------------------------------
     def effort(self) -> Effort:
-        """For vectors whose numbers are at an end; the ratio has two quotients of long numbers."""
+        """The effort for vectors whose numbers are at an end; the ratio has two quotients of long numbers."""
         bits, places = 64 * self.dimensions, self.dimensions
         known = Effort(bits=bits, likelihood=2 * places + 8, ratio=4 + 2 * steps(places), ratio_bits=bits)
         return summed(self, known)

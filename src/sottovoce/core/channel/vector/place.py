@@ -80,7 +80,7 @@ class Slots(Channel, Vectors, Slotted):
         return False  # codes are tuples
 
     def padded(self, code: Code) -> Code:
-        """As many entries as there are slots; an empty slot holds a number beyond the last place.
+        """The code with as many entries as there are slots; an empty slot holds a number beyond the last place.
 
         Samplers process all of them, so that the duration does not depend on the number of entries.
         """
@@ -89,7 +89,7 @@ class Slots(Channel, Vectors, Slotted):
         return code + ((self.dimensions, _filler(self.vectors)),) * (self.most - len(code))
 
     def position(self, number: Fraction) -> int:
-        """Where a number lies between the two ends, of 2**32: the probability of the upper one."""
+        """The position of a number between the two ends, in units of 2**-32: the probability of the upper one."""
         position = _grid(self.vectors).position(number)
         if not 0 <= position <= _WHOLE:
             raise ValueError("A number is outside the range of the vector.")
@@ -206,7 +206,7 @@ class Place(Slots, Numbered):
 
 
 def _places_together(second: Channel, dimensions: int) -> int | None:
-    """For how many places one report can support the code of one sign and not that of the other."""
+    """The number of places for which one report can support one sign's code and not the other's."""
     if isinstance(second, Block) and isinstance(second.sets, SignedSets):
         return second.sets.largest_group
     if isinstance(second, Subset) and second.w <= dimensions:

@@ -16,7 +16,7 @@ from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, Summa
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integer, part
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.work import Effort, effort
+from sottovoce.core.spec_cost import Effort, effort
 
 GOLDEN = 0x9E3779B97F4A7C15
 MIXERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # of the finaliser of SplitMix64
@@ -81,7 +81,7 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
         return 2 * self.size
 
     def codes(self) -> Iterable[Any]:
-        """Both ends of each axis, as those of a cap."""
+        """The two ends of each axis, as for `Cap`."""
         return axis_ends(self.size)
 
     @property
@@ -125,13 +125,13 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
     def summands(self, report: int, public: Words = NO_WORDS) -> Sequence[int]:
         levels = report.to_bytes(self.inner.size, "little")
         signs, dithers = public_draws(public, self.padded)
-        values, found = [0.0] * self.padded, [0] * self.size
+        values, numbers = [0.0] * self.padded, [0] * self.size
         unfold(levels, signs, values)
         for sign in reversed(ROUNDS):
             walsh(values)
             turn(values, signs, sign)
-        round_off(values, dithers, unfolded_scale(self), found)
-        return [*found, *(number**2 for number in found)]
+        round_off(values, dithers, unfolded_scale(self), numbers)
+        return [*numbers, *(number**2 for number in numbers)]
 
     def reading(self) -> SummandScale:
         """How the decoded coordinates are read: as if the rotation were uniform."""
@@ -175,7 +175,7 @@ def padded(size: int) -> int:
 
 
 def projections(size: int) -> list[int]:
-    """To how many dimensions a vector may be projected: to fewer than all only if the rotation is good enough."""
+    """The dimensions to which a vector may be projected: fewer than all only if the rotation is good enough."""
     full = padded(size)
     return [1 << power for power in range(3, full.bit_length())] if full >= LEAST else [full]
 
@@ -247,7 +247,7 @@ def unfold(levels: Any, signs: Any, values: Any) -> None:
         values[i] = -centred if signs[i] & 8 else centred
 
 
-def round_off(values: Any, dithers: Any, scale: float, found: Any) -> None:
+def round_off(values: Any, dithers: Any, scale: float, summands: Any) -> None:
     """The summands of the decoded values. These are sums of integers, so that floats hold them exactly."""
-    for i in range(len(found)):
-        found[i] = int(min(max(math.floor(values[i] * scale + dithers[i]) + 2048.0, 0.0), 4095.0))
+    for i in range(len(summands)):
+        summands[i] = int(min(max(math.floor(values[i] * scale + dithers[i]) + 2048.0, 0.0), 4095.0))

@@ -31,7 +31,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integer, of_form, part
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.work import Effort, effort, summed
+from sottovoce.core.spec_cost import Effort, effort, summed
 
 MAX_BITS = 1 << 23  # of the numbers in a ratio: reading a specification must not take minutes
 
@@ -161,8 +161,8 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         return Then(self.grids[coordinate], self.inner)
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
-        each = zip(self._coordinates(public), self._parts(report), strict=True)
-        return prod((self._one(at).likelihood(part, code[at]) for at, part in each), start=Fraction(1))
+        sampled = zip(self._coordinates(public), self._parts(report), strict=True)
+        return prod((self._one(at).likelihood(part, code[at]) for at, part in sampled), start=Fraction(1))
 
     @property
     def part_outputs(self) -> int:

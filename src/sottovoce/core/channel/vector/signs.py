@@ -13,14 +13,14 @@ from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informat
 from sottovoce.core.channel.facets import Costed, Relaying, Summed, facet, slots_of
 from sottovoce.core.channel.finite.block import Block
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.channel.vector.hints import Hints
 from sottovoce.core.channel.vector.place import SignedSets, Slots
+from sottovoce.core.channel.vector.sign_hints import Hints
 from sottovoce.core.coins import Coins, flips_span
 from sottovoce.core.declared import declared, in_units, integer
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.work import Effort, summed
+from sottovoce.core.spec_cost import Effort, summed
 
 MAX_SLOTS = 48  # so that every pattern of agreement has a number that one coin draws
 
@@ -102,8 +102,8 @@ class Signs(Slots, Summed, Costed):
         total = Fraction(0)
         for entries, weight in enumerate(agreements):
             for others in range(empty + 1):
-                each = likely if entries + others >= self.least else unlikely
-                total += weight * comb(empty, others) * each
+                probability = likely if entries + others >= self.least else unlikely
+                total += weight * comb(empty, others) * probability
         return total / (1 << (self.dimensions - len(code)))
 
     @property

@@ -104,7 +104,7 @@ class Cap(Channel, Vectors, Summed, Capped):
         return 2 * self.size
 
     def codes(self) -> Iterable[Any]:
-        """Both ends of each axis, as a sample of the continuum of vectors."""
+        """The two ends of each axis, as a sample of the continuum of vectors."""
         return axis_ends(self.size)
 
     @property
@@ -178,7 +178,7 @@ def axis_ends(size: int) -> CodeList:
 
     def at(place: int) -> tuple[float, ...]:
         axis, opposite = divmod(place, 2)
-        return tuple((1.0 - 2.0 * opposite) * (each == axis) for each in range(size))
+        return tuple((1.0 - 2.0 * opposite) * (coordinate == axis) for coordinate in range(size))
 
     return CodeList(2 * size, at)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.errors import TooLargeError
 from sottovoce.estimate.evidence import Flags, Floats
-from sottovoce.estimate.shares.mixture import Mixture, Product
+from sottovoce.estimate.frequency.mixture import Mixture, Product
 
 MOST_PARTS = 256  # of a matrix that is factorised hundreds of times
 MAX_ENTRIES = 1 << 24

@@ -18,7 +18,7 @@ from sottovoce.estimate.distribution.bayes.modes import Mode, Posterior, by_size
 from sottovoce.estimate.distribution.bayes.walks import SLIGHT, Walk, waves
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.evidence import Floats, Ints
-from sottovoce.estimate.shares.mixture import Mixture
+from sottovoce.estimate.frequency.mixture import Mixture
 
 FEWEST_POINTS, MOST_POINTS = 8, 262
 MOST_PER_BUCKET = 1.02  # points; more of them would hardly show

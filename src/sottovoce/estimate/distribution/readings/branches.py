@@ -12,7 +12,7 @@ from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Channel, NodeSets, PoolMap, PoolSets
 from sottovoce.core.channel.shapes import alternatives_of, block_of
 from sottovoce.estimate.evidence import Floats
-from sottovoce.estimate.shares.mixture import Pool
+from sottovoce.estimate.frequency.mixture import Pool
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.compose.public import product_table
 

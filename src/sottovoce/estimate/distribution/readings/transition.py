@@ -20,7 +20,7 @@ from sottovoce.core.channel.shapes import after_rounding, alternatives_of, block
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.estimate.distribution.readings.branches import LevelReports, branches_of
 from sottovoce.estimate.evidence import Floats
-from sottovoce.estimate.shares.mixture import Mixture, Product
+from sottovoce.estimate.frequency.mixture import Mixture, Product
 from sottovoce.fast.compiled import compiled
 from sottovoce.tally.laws import law_row
 

@@ -34,7 +34,7 @@ def _choose(words, at, cumulative, guide, bits, chosen):
 
 @compiled
 def _take(chosen, channel, start, reports, rejected, out, redo):
-    """Without a branch on the coin; rejections of the other channels do not count."""
+    """Copy one channel's reports without a branch on the coin; rejections of the other channels do not count."""
     for i in range(chosen.shape[0]):
         mine = chosen[i] == channel
         out[i] = np.uint64(reports[i]) + start if mine else np.uint64(out[i])
@@ -50,11 +50,11 @@ def _positions(codes, steps, top, out):
     one = np.uint64(1)
     for i in range(codes.shape[0]):
         total = np.uint64(codes[i]) * steps
-        whole = total // top
-        scaled = (total - whole * top) << _PLACES
+        full_steps = total // top
+        scaled = (total - full_steps * top) << _PLACES
         part = scaled // top
         up = (scaled - part * top) << one > top
-        out[i] = (whole << _PLACES) + part + np.uint64(up)
+        out[i] = (full_steps << _PLACES) + part + np.uint64(up)
 
 
 def positions(rounding: Rounding, codes: Codes) -> NDArray[np.uint64]:
@@ -89,7 +89,7 @@ def _(channel: Mix) -> Sample:
 
 @possible_outputs.register
 def _(channel: Mix) -> NDArray[np.bool_] | None:
-    each = [(possible_outputs(last_node(branch)), outputs_of(branch) or 0) for branch in channel.channels]
-    if all(found is None for found, _ in each):
+    branches = [(possible_outputs(last_node(branch)), outputs_of(branch) or 0) for branch in channel.channels]
+    if all(possible is None for possible, _ in branches):
         return None
-    return np.concatenate([np.ones(size, bool) if found is None else found for found, size in each])
+    return np.concatenate([np.ones(size, bool) if possible is None else possible for possible, size in branches])

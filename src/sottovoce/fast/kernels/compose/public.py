@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,16 +44,16 @@ def hash_codes(public, codes, g, bits, out):
 
 @compiled
 def _count_hashes(reports, public, starts, cells):
-    """For every candidate, the number of reports that equal its hash.
+    """Count the reports that equal each candidate's hash.
 
-    The hash of v is y exactly when a v + b lies in the y-th stretch of the 2**64 words; so one addition and one
+    The hash of v is y exactly when a v + b lies in the y-th interval of the 2**64 words; so one addition and one
     comparison check a candidate.
     """
     k = cells.shape[0]
     for i in range(reports.shape[0]):
         y = reports[i]
         start = starts[y]
-        width = starts[y + 1] - start  # modulo 2**64, so that the last stretch ends at 2**64
+        width = starts[y + 1] - start  # modulo 2**64, so that the last interval ends at 2**64
         step = public[i, 0]
         value = public[i, 1] - start
         for v in range(k):
@@ -138,6 +139,7 @@ def chosen_numbers(choice: Choice, public: Public64) -> tuple[NDArray[np.int64],
     return out, refused
 
 
+@lru_cache(maxsize=16)
 def product_table(g: int) -> NDArray[np.uint32]:
     """The multiplication table of a field of 2**r elements; one empty cell for a prime order."""
     if not polynomial(g):

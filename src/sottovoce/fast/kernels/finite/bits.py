@@ -108,7 +108,7 @@ def _flip_own(masks, words, at, nums, bits, out):
 
 @compiled
 def _flip_code(codes, words, at, nums, bits, out):
-    """The same for encodings of at most one 1; a code beyond the positions sets none."""
+    """Flip the bits of encodings with at most one 1; a code beyond the positions sets none."""
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
     one = np.uint64(1)
@@ -122,7 +122,7 @@ def _flip_code(codes, words, at, nums, bits, out):
 
 @compiled
 def _flip_signed(codes, words, at, nums, bits, out):
-    """The same for a place with a sign: the lowest bit of the code chooses the probability."""
+    """Flip the bits of a place with a sign: the lowest bit of the code chooses the probability."""
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
     one = np.uint64(1)

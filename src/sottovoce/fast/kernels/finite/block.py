@@ -68,13 +68,13 @@ def _(sets: HadamardSets, inside: int) -> Sample:
 def _draw_arcs(codes, words, at, outputs, size, inside, choices, bits, out, redo):
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
-    whole = np.uint64(1) << np.uint64(bits)
+    range_ = np.uint64(1) << np.uint64(bits)
     for i in range(codes.shape[0]):
         beyond = np.uint64((words[i, at] >> shift) << scale >= inside)
         drawn = words[i, at + 1] >> shift
         outcomes = choices[beyond, 0]
         index = remainder(drawn, outcomes, choices[beyond, 1], choices[beyond, 2])
-        if drawn - index > whole - outcomes:
+        if drawn - index > range_ - outcomes:
             redo[i] = 1
         place = np.uint64(codes[i]) + index + beyond * size  # below twice the outputs
         place -= outputs * np.uint64(place >= outputs)
@@ -98,13 +98,13 @@ def _(sets: ArcSets, inside: int) -> Sample:
 def _draw_listed(codes, words, at, order, inside, choices, bits, out, redo):
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
-    whole = np.uint64(1) << np.uint64(bits)
+    range_ = np.uint64(1) << np.uint64(bits)
     for i in range(codes.shape[0]):
         beyond = np.uint64((words[i, at] >> shift) << scale >= inside)
         drawn = words[i, at + 1] >> shift
         outcomes = choices[beyond, 0]
         index = remainder(drawn, outcomes, choices[beyond, 1], choices[beyond, 2])
-        if drawn - index > whole - outcomes:
+        if drawn - index > range_ - outcomes:
             redo[i] = 1
         out[i] = order[codes[i], index + beyond * choices[0, 0]]
 
@@ -127,13 +127,13 @@ def _draw_shifts(codes, words, at, starts, places, cells, inside, choices, bits,
     """`places` holds the cells of all ones, then of all zeros; `starts` the first output of their patterns."""
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
-    whole = np.uint64(1) << np.uint64(bits)
+    range_ = np.uint64(1) << np.uint64(bits)
     for i in range(codes.shape[0]):
         beyond = np.uint64((words[i, at] >> shift) << scale >= inside)
         drawn = words[i, at + 1] >> shift
         outcomes = choices[beyond, 0]
         index = remainder(drawn, outcomes, choices[beyond, 1], choices[beyond, 2])
-        if drawn - index > whole - outcomes:
+        if drawn - index > range_ - outcomes:
             redo[i] = 1
         index += beyond * choices[0, 0]
         moved = np.uint64(codes[i]) + cells - places[index]  # below twice the cells

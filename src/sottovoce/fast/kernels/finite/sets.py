@@ -40,7 +40,7 @@ def _point(number, order, powers, starts, digits, out):
 
 
 @compiled
-def output(code, index, near, powers, starts, inverse, vector, free, whole):
+def output(code, index, near, powers, starts, inverse, vector, free, point):
     """`ProjectiveSets.output`; the last three are room for coordinates."""
     order, digits = inverse.shape[0], powers.shape[0]
     last = _point(code, order, powers, starts, digits, vector)  # the code is read backwards
@@ -52,27 +52,27 @@ def output(code, index, near, powers, starts, inverse, vector, free, whole):
     product, taken = np.int64(0), 0
     for place in range(digits):
         if place != last:
-            whole[place] = free[taken]
+            point[place] = free[taken]
             product += vector[digits - 1 - place] * free[taken]
             taken += 1
-    whole[last] = ((0 if near else 1) - product) % order
+    point[last] = ((0 if near else 1) - product) % order
     scale, value, follow = np.int64(0), np.int64(0), 0
     for place in range(digits):
-        if not scale and whole[place]:
-            scale, follow = inverse[whole[place]], digits - 1 - place
-        value = value * order + whole[place] * scale % order
+        if not scale and point[place]:
+            scale, follow = inverse[point[place]], digits - 1 - place
+        value = value * order + point[place] * scale % order
     return value - powers[follow] + starts[follow]
 
 
 @compiled
 def _draw_projective(codes, words, at, inside, sizes, powers, starts, inverse, bits, out, redo):
     digits = powers.shape[0]
-    vector, free, whole = np.empty(digits, np.int64), np.empty(digits, np.int64), np.empty(digits, np.int64)
+    vector, free, point = np.empty(digits, np.int64), np.empty(digits, np.int64), np.empty(digits, np.int64)
     for i in range(codes.shape[0]):
         near, index, again = _index(words[i], at, inside, sizes, bits)
         if again:
             redo[i] = 1
-        out[i] = output(np.int64(codes[i]), index, near, powers, starts, inverse, vector, free, whole)
+        out[i] = output(np.int64(codes[i]), index, near, powers, starts, inverse, vector, free, point)
 
 
 def tables(sets: ProjectiveSets) -> tuple[Ints, Ints, Ints]:

@@ -14,7 +14,7 @@ from sottovoce.fast.kernels.masks import add_masks, count_indices, popcounts
 
 @compiled
 def _draw_index(codes, words, at, keep, n, magic, extra, last, bits, out, redo):
-    """Without a branch on the coin, which processors cannot predict."""
+    """Draw indices without a branch on the coin, which processors cannot predict."""
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
     for i in range(codes.shape[0]):

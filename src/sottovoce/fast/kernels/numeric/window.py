@@ -12,7 +12,7 @@ from sottovoce.fast.kernels.base import Codes, Draws, Reports, Sample, sampler
 
 @compiled
 def _draw(codes, words, at, stride, inside, choices, bits, out, redo):
-    """Without a branch on the coin; `choices` holds the divisors for outputs inside the window and beyond it."""
+    """Draw without a branch on the coin; `choices` holds the divisors for outputs inside the window and beyond it."""
     shift = np.uint64(64 - bits)
     scale = np.uint64(53 - bits)
     size = np.uint64(1) << np.uint64(bits)

@@ -63,7 +63,7 @@ def _(channel: Place) -> Sample:
 
 @compiled
 def _reflect(codes, groups, order_bits, out):
-    """For sign -1 the halves of the place's own group change places."""
+    """Swap the halves of the place's own group for sign -1."""
     for i in range(codes.shape[0]):
         if codes[i] & np.uint32(1):
             place = np.int64(codes[i] >> np.uint32(1))

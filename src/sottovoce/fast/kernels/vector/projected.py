@@ -70,17 +70,17 @@ def _add_unfolded(levels, public, k, padded, scale, cells):
     signs = np.empty(padded, np.int64)
     dithers = np.empty(padded)
     values = np.empty(padded)
-    found = np.empty(size, np.int64)
+    summands = np.empty(size, np.int64)
     for i in range(levels.shape[0]):
         _public_draws(public[i, 0], public[i, 1], signs, dithers)
         _unfold(levels[i, :k], signs, values)
         for sign in ROUNDS[::-1]:
             _walsh(values)
             _turn(values, signs, sign)
-        _round_off(values, dithers, scale, found)
+        _round_off(values, dithers, scale, summands)
         for j in range(size):
-            cells[j] += found[j]
-            cells[size + j] += found[j] * found[j]
+            cells[j] += summands[j]
+            cells[size + j] += summands[j] * summands[j]
 
 
 @sampler.register

@@ -33,5 +33,5 @@ def build(domain: Domain, *, epsilon: Any) -> Mechanism:
     def error(g: int) -> Fraction:
         return average_variance(Rates(e / (e + g - 1), Fraction(1, g)), k)
 
-    whole = {min(max(2, near), MAX_VALUES) for near in (int(best), ceil(best))}
-    return hashed("rlh", domain, budget, e, min(sorted(whole), key=error))
+    nearest = {min(max(2, near), MAX_VALUES) for near in (int(best), ceil(best))}
+    return hashed("rlh", domain, budget, e, min(sorted(nearest), key=error))

@@ -1,0 +1,87 @@
+"""Shares of each code from a tally, and their exact predicted variance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.channel.facets import rates_of
+from sottovoce.core.channel.shapes import contrast_of
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_integer
+from sottovoce.core.question import Question
+from sottovoce.core.statistic.asked import CountAsked
+from sottovoce.core.statistic.cohorts import CountCohorts
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.seeds import CountSeeds
+from sottovoce.core.statistic.sums import Sums
+from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.candidates import candidate_codes
+from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints
+from sottovoce.estimate.frequency import asked, contrasts, matrix, rows, sums, supports
+from sottovoce.estimate.frequency.base import SharesEvidence
+from sottovoce.estimate.frequency.candidates import about_codes
+from sottovoce.estimate.on_demand import TallyOnDemand
+from sottovoce.estimate.request import Target
+from sottovoce.tally.tally import Tally
+
+READS = (CountOutputs, CountSupports, CountAsked, CountSeeds, CountCohorts, Sums)
+
+
+def home(mechanism: Mechanism) -> ModuleType:
+    """The module of the shape of a law: it has `from_cells(counted)` and `predicted_variance(mechanism, truth, ...)`.
+
+    Sums of bins, bits about some codes, supports with two rates, contrasts within groups, rows of public functions
+    whose values collide, or a table of outputs.
+    """
+    statistic, channel = mechanism.statistic, mechanism.channel
+    if isinstance(statistic, (Sums, CountAsked)):
+        return sums if isinstance(statistic, Sums) else asked
+    if rates_of(channel) is None:
+        return rows if isinstance(statistic, (CountSeeds, CountCohorts)) else matrix
+    return supports if contrast_of(channel) is None else contrasts
+
+
+def evidence(
+    mechanism: Mechanism, tally: Tally | TallyOnDemand, candidates: Iterable[object] | None = None
+) -> SharesEvidence:
+    """The evidence of a tally, in the shape of the channel's law; about candidates without work for other codes."""
+    wanted = None if candidates is None else candidate_codes(mechanism, candidates)
+    if wanted is not None and home(mechanism) is supports:
+        counted = about_codes(mechanism, tally, wanted)
+        if counted is not None:
+            return counted
+    shares = from_cells(mechanism, tally.n, tally.cells)
+    if isinstance(tally, TallyOnDemand):
+        shares = shares.with_reports(tally.reports)
+    return shares if wanted is None else shares.restricted(*wanted)
+
+
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
+    """The evidence of cells."""
+    shares: SharesEvidence = home(mechanism).from_cells(Counted(mechanism, n, cells))
+    return shares
+
+
+def answer(source: Evidence, question: Question) -> Evidence | None:
+    """The shares of groups, from evidence of their means."""
+    groups = source.by_group
+    return groups.shares if groups is not None and groups.shares.question == question else None
+
+
+def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Target = Target.POPULATION) -> Floats:
+    """The exact variance of each estimated share, for these true shares of n participants."""
+    check_integer("n", "variance", n, 1, 1 << 53)
+    inputs = mechanism.channel.inputs
+    try:
+        truth = np.asarray(shares, float)
+    except (TypeError, ValueError):
+        truth = np.empty(0)
+    if truth.shape != (inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
+        raise ParameterError(f"The 'shares' parameter of variance must be {inputs} shares that sum to 1.")
+    variances: Floats = home(mechanism).predicted_variance(mechanism, truth, n, target)
+    return variances

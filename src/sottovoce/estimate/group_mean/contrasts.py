@@ -1,0 +1,374 @@
+"""Differences between groups: one, all pairs at once, and a test that there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from scipy.special import chdtrc, ndtr
+
+from sottovoce.core import late
+from sottovoce.core.errors import NoIntervalError, ParameterError
+from sottovoce.core.language.display import card, printable
+from sottovoce.core.language.plural import plural
+from sottovoce.core.params import check_decimal, reject
+from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.estimate.estimate import EstimateSource
+from sottovoce.estimate.evidence import Bounds, Flags, Floats, Ints, deviate
+from sottovoce.estimate.group_mean.equal_means import PairTests, equality_statistic
+from sottovoce.estimate.group_mean.law import Blocks, Totals
+from sottovoce.estimate.group_mean.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.estimate.request import IntervalRequest, Target, check_level
+from sottovoce.estimate.show.tables import intervals_sentence, latex, markdown, methods_sentence, printed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CORRECTIONS = ("holm", "bonferroni")
+MAX_PAIRS = 1 << 13
+MAX_TESTED = 1 << 9  # groups in a test of equality
+ROUNDING = 1e-9  # of the variances of two means, that of their difference must exceed
+
+
+class Compared(Protocol):
+    """The members of evidence about the means of groups that comparisons need."""
+
+    @property
+    def labels(self) -> Sequence[object]: ...
+    @property
+    def totals(self) -> Totals: ...
+    @property
+    def estimable(self) -> Flags: ...
+    @property
+    def seen(self) -> Ints: ...
+    def values(self) -> Floats: ...
+    def blocks(self, target: Target) -> Blocks: ...
+    def ratios(self, target: Target) -> Ratios: ...
+
+
+def mean_covariances(totals: Totals, blocks: Blocks, rows: Ints, columns: Ints) -> Floats:
+    """Covariances of the means of groups (rows, columns), to first order."""
+    whole = np.where(totals.sizes == 0, 1.0, totals.sizes)  # a group of size zero is never shown
+    m = totals.sums / whole
+    sizes, right, left, sums = blocks.at(rows, columns)
+    found = sums - m[rows] * right - m[columns] * left + m[rows] * m[columns] * sizes
+    return np.asarray(found / (whole[rows] * whole[columns]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Difference:
+    """The mean of `group` less that of `other`.
+
+    The "fieller" interval holds all differences that the test does not reject, so that the p-value is below 1 - level
+    exactly if the interval leaves out zero. It ends at the largest possible differences. "delta" takes the variance at
+    the estimates, and ignores that the groups were selected to be shown.
+    """
+
+    group: object
+    other: object
+    value: float
+    std_error: float
+    target: Target
+    means: tuple[float, float]
+    tests: PairTests
+    simulated: bool = field(default=False, kw_only=True)
+    sources: tuple[EstimateSource, ...] = field(default=(), kw_only=True)
+
+    def ci(self, level: float = 0.95, *, method: str = "fieller") -> tuple[float, float]:
+        """The interval of the difference."""
+        check_level(level)
+        if _check_method(method) == "delta":
+            half = deviate(level) * self.std_error
+            return self.value - half, self.value + half
+        low, high = self.tests.intervals(np.array([self.value]), level)
+        return float(low[0]), float(high[0])
+
+    def holds(self, difference: float, level: float = 0.95, *, method: str = "fieller") -> bool:
+        """Whether this difference is not rejected; faster than computing the interval."""
+        check_level(level)
+        if _check_method(method) == "delta":
+            return bool(abs(self.value - difference) <= deviate(level) * self.std_error)
+        return bool(self.tests.p_values_at(np.array([difference]))[0] >= 1 - level)
+
+    @property
+    def p_value(self) -> float:
+        """Of the hypothesis that there is no difference, two-sided."""
+        return float(self.tests.p_values(np.array([self.value]))[0])
+
+    def explain(self, level: float = 0.95) -> str:
+        """The difference in words."""
+        low, high = self.ci(level)
+        text = (
+            f"The mean of group {self.group!r} less that of group {self.other!r} is {self.value:.6g} ({level:.0%}"
+            f" interval from {low:.6g} to {high:.6g} for the {self.target}; p = {self.p_value:.2g})."
+        )
+        return in_words(text, self.simulated)
+
+    def to_frame(self, level: float = 0.95, *, method: str = "fieller") -> pd.DataFrame:
+        """A table of one row, with the columns that one pair of `Pairs.to_frame` has."""
+        import pandas as pd
+
+        low, high = self.ci(level, method=method)
+        names = {"group": self.group, "other": self.other}
+        numbers = {"difference": self.value, "std_error": self.std_error, "p_value": self.p_value}
+        mark = {COLUMN: True} if self.simulated else {}
+        return pd.DataFrame([{**names, **numbers, "low": low, "high": high, **mark}])
+
+    def plot(self, level: float = 0.95, *, method: str = "fieller", axes: Any = None) -> Any:
+        """The difference with its interval on Matplotlib axes, beside the line of no difference."""
+        return late.load("estimate.show.plot:plot_difference")(self, level, method, axes)
+
+    def methods_sentence(self, level: float = 0.95, *, method: str = "fieller") -> str:
+        """How this number was made, for a paper."""
+        about = [intervals_sentence(IntervalRequest(level, method, self.target)), "The p-value is two-sided."]
+        n = sum(source.n for source in self.sources)
+        return methods_sentence("difference between the means of two groups", n, self.sources, about, self.simulated)
+
+    def to_markdown(self, level: float = 0.95, *, method: str = "fieller") -> str:
+        """The table in Markdown, with `methods_sentence` below it."""
+        return markdown(printed(self.to_frame(level, method=method)), self.methods_sentence(level, method=method))
+
+    def to_latex(self, level: float = 0.95, *, method: str = "fieller") -> str:
+        """The table in LaTeX, with `methods_sentence` as its caption."""
+        return latex(printed(self.to_frame(level, method=method)), self.methods_sentence(level, method=method))
+
+    def __repr__(self) -> str:
+        names = f"{printable(self.group)} less {printable(self.other)}"
+        return f"Difference({names}, {self.value:.6g}, std_error={self.std_error:.2g}{', simulation' * self.simulated})"
+
+    def _repr_html_(self) -> str:
+        title = f"Difference: {printable(self.group)} less {printable(self.other)}"
+        table = printed(self.to_frame())
+        notes = [intervals_sentence(IntervalRequest(0.95, "fieller", self.target))]
+        return card(title, table=(table.header, table.rows), notes=notes, simulated=self.simulated)
+
+
+def _check_method(method: str) -> str:
+    if method not in ("fieller", "delta"):
+        raise reject("method", "ci", "'fieller' or 'delta'", method)
+    return method
+
+
+def difference(estimate: Compared, group: int, other: int, target: Target) -> Difference:
+    """The difference of two groups by their numbers."""
+    if group == other:
+        raise ParameterError("A difference needs two different groups.")
+    for place in (group, other):
+        if not estimate.estimable[place]:
+            raise NoIntervalError(
+                f"The mean of group {estimate.labels[place]!r} {NOT_ESTIMABLE}: its size is too uncertain."
+            )
+    pair = np.array([group]), np.array([other])
+    error = float(_errors(estimate, target, *pair)[0])
+    values = estimate.values()
+    one, two = (float(values[place]) for place in (group, other))
+    tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), *pair)
+    return Difference(estimate.labels[group], estimate.labels[other], one - two, error, target, (one, two), tests)
+
+
+def _errors(estimate: Compared, target: Target, rows: Ints, columns: Ints) -> Floats:
+    """Standard errors of differences, by the delta method."""
+    totals, blocks = estimate.totals, estimate.blocks(target)
+    alone = mean_covariances(totals, blocks, rows, rows) + mean_covariances(totals, blocks, columns, columns)
+    variance = alone - 2 * mean_covariances(totals, blocks, rows, columns)
+    _check_known(bool((variance > ROUNDING * alone).all()))
+    return np.sqrt(variance)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """All pairs of groups that are estimable. `adjusted` p-values and the intervals hold for all of them at once.
+
+    Intervals are Bonferroni's with either correction, since Holm's method has no intervals.
+    """
+
+    groups: tuple[object, ...]
+    others: tuple[object, ...]
+    values: Floats
+    std_errors: Floats
+    p_values: Floats
+    adjusted: Floats
+    level: float
+    correction: str
+    not_estimable: tuple[object, ...]
+    tests: PairTests
+    target: Target = Target.POPULATION
+    simulated: bool = field(default=False, kw_only=True)
+    sources: tuple[EstimateSource, ...] = field(default=(), kw_only=True)
+
+    def ci(self) -> Bounds:
+        """The intervals of all differences."""
+        return self.tests.intervals(self.values, 1 - (1 - self.level) / max(1, len(self.values)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A table of pairs; those with a group that is not estimable are left out, see `not_estimable`."""
+        import pandas as pd
+
+        low, high = self.ci()
+        return pd.DataFrame(
+            {
+                "group": list(self.groups),
+                "other": list(self.others),
+                "difference": self.values,
+                "std_error": self.std_errors,
+                "p_value": self.p_values,
+                "adjusted": self.adjusted,
+                "low": low,
+                "high": high,
+                **({COLUMN: True} if self.simulated else {}),
+            }
+        )
+
+    def plot(self, *, axes: Any = None) -> Any:
+        """All differences with their intervals on Matplotlib axes, beside the line of no difference."""
+        return late.load("estimate.show.plot:plot_pairs")(self, axes)
+
+    def methods_sentence(self) -> str:
+        """How these numbers were made, for a paper."""
+        n, what = sum(source.n for source in self.sources), "difference between every two group means"
+        return methods_sentence(what, n, self.sources, self._about(), self.simulated)
+
+    def _about(self) -> list[str]:
+        about = [intervals_sentence(IntervalRequest(self.level, "fieller", self.target, simultaneous=True))]
+        about.append(f"Adjusted p-values hold all at once ({self.correction.capitalize()}).")
+        if self.not_estimable:
+            count = plural(len(self.not_estimable), "group", ",")
+            about.append(f"Left out for being of too uncertain a size: {count}.")
+        return about
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, with `methods_sentence` below it."""
+        return markdown(printed(self.to_frame()), self.methods_sentence())
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, with `methods_sentence` as its caption."""
+        return latex(printed(self.to_frame()), self.methods_sentence())
+
+    def __repr__(self) -> str:
+        kind = ", simulation" * self.simulated
+        count = plural(len(self.values), "difference", ",")
+        return f"Pairs({count}, level={self.level}, correction={self.correction!r}{kind})"
+
+    def _repr_html_(self) -> str:
+        table = printed(self.to_frame())
+        shown = (table.header, table.rows)
+        return card("Differences between groups", table=shown, notes=self._about(), simulated=self.simulated)
+
+
+def all_pairs(estimate: Compared, level: float, correction: str, target: Target) -> Pairs:
+    """All differences of groups that are estimable."""
+    check_level(level)
+    if correction not in CORRECTIONS:
+        raise reject("correction", "all_pairs", " or ".join(map(repr, CORRECTIONS)), correction)
+    shown = np.flatnonzero(estimate.estimable)
+    if len(shown) * (len(shown) - 1) // 2 > MAX_PAIRS:
+        raise ParameterError(f"{len(shown)} groups have more than {MAX_PAIRS} pairs; compare fewer groups.")
+    above, below = np.triu_indices(len(shown), 1)
+    rows, columns = shown[above], shown[below]
+    means = estimate.values()
+    values = means[rows] - means[columns]
+    tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), rows, columns)
+    errors = _errors(estimate, target, rows, columns)
+    p_values = tests.p_values(values)
+    labels = list(estimate.labels)
+    return Pairs(
+        tuple(labels[g] for g in rows),
+        tuple(labels[h] for h in columns),
+        values,
+        errors,
+        p_values,
+        adjust(p_values, correction),
+        level,
+        correction,
+        tuple(label for label, seen in zip(labels, estimate.estimable, strict=True) if not seen),
+        tests,
+        target,
+    )
+
+
+def adjust(p_values: Floats, correction: str) -> Floats:
+    """P-values such that rejecting those below alpha has a family-wise error rate of at most alpha."""
+    count = len(p_values)
+    if correction == "bonferroni":
+        return np.minimum(p_values * count, 1.0)
+    order = np.argsort(p_values)
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(count, 0, -1))
+    result = np.empty(count)
+    result[order] = np.minimum(stepped, 1.0)
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """A test that all groups have one mean."""
+
+    statistic: float
+    degrees: int
+    p_value: float
+    groups: tuple[object, ...]
+    simulated: bool = field(default=False, kw_only=True)
+    sources: tuple[EstimateSource, ...] = field(default=(), kw_only=True)
+
+    def __repr__(self) -> str:
+        kind = ", simulation" * self.simulated
+        return f"Equality({len(self.groups)} groups, p_value={self.p_value:.2g}{kind})"
+
+    def _repr_html_(self) -> str:
+        return card("Test that all groups have one mean", notes=[self.explain()])
+
+    def explain(self) -> str:
+        """The test in words."""
+        text = (
+            f"If the {len(self.groups)} groups had the same mean, differences this large would occur with probability"
+            f" {self.p_value:.2g} (chi-square {self.statistic:.4g}, degrees of freedom {self.degrees})."
+        )
+        return in_words(text, self.simulated)
+
+
+def equality(estimate: Compared, target: Target) -> Equality:
+    """The distance of all sums from a common mean times their sizes, in the measure of their joint covariance.
+
+    It needs only one estimable group, so that groups are not selected by their noise before the test.
+    """
+    shown, tested = np.flatnonzero(estimate.estimable), estimate.seen
+    if not len(shown) or len(tested) < 2:
+        raise NoIntervalError("A test of equality needs two groups, and one whose mean is estimable.")
+    if len(tested) > MAX_TESTED:
+        raise ParameterError(f"A test of equality supports up to {MAX_TESTED} groups. Got {len(tested)}.")
+    if len(shown) > 1:
+        spread = mean_covariances(estimate.totals, estimate.blocks(target), shown[:, None], shown[None, :])
+        contrast = np.hstack([np.eye(len(shown) - 1), -np.ones((len(shown) - 1, 1))])
+        _check_known(float(np.linalg.eigvalsh(contrast @ spread @ contrast.T)[0]) > ROUNDING * float(np.trace(spread)))
+    ratios = estimate.ratios(target)
+    rows, columns = np.meshgrid(tested, tested, indexing="ij")
+    sizes, right, left, sums = estimate.blocks(target).at(rows, columns)
+    joint = np.block([[sizes, right], [left, sums]])
+    statistic = equality_statistic(ratios.part(tested), joint, ratios.reach)
+    degrees = len(tested) - 1
+    labels = tuple(estimate.labels[int(g)] for g in tested)
+    return Equality(statistic, degrees, float(chdtrc(degrees, statistic)), labels)
+
+
+def _check_known(known: bool) -> None:
+    """A variance that is the difference of nearly equal floats is not known."""
+    if not known:
+        raise NoIntervalError(
+            "The variance of these differences is not known: too few noisy reports were seen. More participants are"
+            " needed, or a smaller epsilon."
+        )
+
+
+def power_at(score: float, level: float) -> float:
+    """The probability that a normal score with this mean is significant, on either side."""
+    z = deviate(level)
+    return float(ndtr(score - z) + ndtr(-score - z))
+
+
+def check_difference(difference: Any, owner: str) -> float:
+    """The size of a difference to detect."""
+    gap = float(check_decimal("difference", owner, difference))
+    if gap <= 0:
+        raise reject("difference", owner, "a positive number", difference)
+    return gap

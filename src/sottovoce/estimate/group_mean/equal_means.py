@@ -1,0 +1,174 @@
+"""Tests about means of groups that hold for uncertain group sizes, and the intervals that invert them.
+
+If group g has the mean m, its sum less m times its size has the mean zero, for any size. So the hypothesis that
+two means differ by d is tested by the least statistic over all pairs of means (m, m - d), with the variances at these
+means; that all means are equal, by the least over one common mean (Anderson, Rubin 1949). The interval of a difference
+holds the d that are not rejected: for a single group this is Fieller's interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy  # loads its parts at their first use
+from scipy.special import chdtrc
+
+from sottovoce.estimate.evidence import Bounds, Floats, Ints
+from sottovoce.estimate.group_mean.law import Blocks
+from sottovoce.estimate.group_mean.ratio import Ratios
+
+FIRST, AGAIN, ROUNDS = 33, 17, 5  # means that are tried: all over their reach, then ever closer to the best
+TRIED = 8  # differences to either side of zero at which a test is inverted
+AT_ONCE = 1 << 10  # pairs, to bound the memory
+_STEPS = 28  # of a bisection
+_CLOSEST = 1 - 1e-9  # of correlations to one
+
+
+def least_over(function: Callable[[Floats], Floats], reach: tuple[float, float], shape: tuple[int, ...]) -> Floats:
+    """The least values of functions of one number within its reach, one function for each place of the shape.
+
+    First at places all over the reach, then ever closer to the best of these.
+    """
+    centre, half = np.full(shape, (reach[0] + reach[1]) / 2), (reach[1] - reach[0]) / 2
+    best = np.full(shape, np.inf)
+    for points in (FIRST, *[AGAIN] * ROUNDS):
+        places = centre + np.linspace(-half, half, points).reshape(-1, *[1] * len(shape))
+        found = function(places)
+        place = found.argmin(axis=0)[None]
+        best = np.minimum(best, np.take_along_axis(found, place, axis=0)[0])
+        centre = np.take_along_axis(places, place, axis=0)[0]
+        half *= 2 / (points - 1)
+    return best
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairTests:
+    """Tests of the differences of pairs of means."""
+
+    first: Ratios
+    second: Ratios
+    margins: tuple[Floats, Floats]
+    joint: tuple[Floats, Floats, Floats, Floats]  # covariances: size with size, size with sum, sum with size, sums
+    reach: tuple[float, float]
+    limit: float  # of a difference
+
+    @classmethod
+    def of(cls, ratios: Ratios, blocks: Blocks, rows: Ints, columns: Ints) -> PairTests:
+        """The tests of pairs of groups that are shown."""
+        if ratios.shown is None:
+            raise TypeError("Differences need ratios with limits.")
+        margins, limits = ratios.margins, ratios.shown.limits
+        return cls(
+            ratios.part(rows),
+            ratios.part(columns),
+            (margins[rows], margins[columns]),
+            blocks.at(rows, columns),
+            ratios.shown.reach,
+            limits[1] - limits[0],
+        )
+
+    def __len__(self) -> int:
+        return len(self.first.top)
+
+    def _chunks(self) -> Iterator[PairTests]:
+        for begin in range(0, len(self), AT_ONCE):
+            places = np.arange(begin, min(begin + AT_ONCE, len(self)))
+            first, second = self.margins
+            joint = tuple(part[places] for part in self.joint)
+            yield PairTests(
+                self.first.part(places),
+                self.second.part(places),
+                (first[places], second[places]),
+                joint,  # type: ignore[arg-type]
+                self.reach,
+                self.limit,
+            )
+
+    def squared_scores(self, one: Floats, two: Floats) -> Floats:
+        """Of the hypotheses that the first means are `one` and the second `two`; the last axis is that of the pairs."""
+        first, second = self.first.residual(one), self.second.residual(two)
+        x, y = self.first.scores(one, self.margins[0], first), self.second.scores(two, self.margins[1], second)
+        sizes, right, left, sums = self.joint
+        mixed = sums - one * right - two * left + one * two * sizes
+        r = np.clip(mixed / np.sqrt(np.maximum(first * second, np.finfo(float).tiny)), -_CLOSEST, _CLOSEST)
+        return np.asarray((x**2 + y**2 - 2 * r * x * y) / (1 - r**2))
+
+    def statistics(self, differences: Floats) -> Floats:
+        """The least squared score of means with this difference."""
+        return least_over(lambda one: self.squared_scores(one, one - differences), self.reach, differences.shape)
+
+    def p_values_at(self, differences: Floats) -> Floats:
+        """Of the hypotheses that the means have this difference."""
+        return np.asarray(chdtrc(1, self.statistics(differences)))
+
+    def _tried(self, values: Floats) -> tuple[Floats, Floats, Ints]:
+        """Differences in rising order, zero and the estimates among them; their p-values; and the largest of these."""
+        ends = np.where(np.abs(values) < self.limit, self.limit, 3 * self.limit)
+        grid = np.arange(-TRIED, TRIED + 1)[:, None] / TRIED * ends
+        tried = np.sort(np.vstack([grid, values]), axis=0)
+        chances = self.p_values_at(tried)
+        return tried, chances, chances.argmax(axis=0)
+
+    def p_values(self, values: Floats) -> Floats:
+        """Of the hypotheses that there is no difference: the least 1 - level whose interval leaves out zero.
+
+        The p-value is the largest of those at and beyond zero: so a test and an interval agree even if the set of
+        differences that are not rejected has a gap.
+        """
+        return np.concatenate([part._p_values(value) for part, value in self._with(values)] or [np.empty(0)])
+
+    def _p_values(self, values: Floats) -> Floats:
+        tried, chances, best = self._tried(values)
+        centre = np.take_along_axis(tried, best[None], axis=0)[0]
+        beyond = np.where(centre > 0, tried <= 0, tried >= 0)
+        return np.asarray(np.where(beyond, chances, 0.0).max(axis=0))
+
+    def intervals(self, values: Floats, level: float) -> Bounds:
+        """From the least to the largest difference that is not rejected, within the possible differences."""
+        found = [part._intervals(value, 1 - level) for part, value in self._with(values)]
+        low, high = (np.concatenate([one[side] for one in found] or [np.empty(0)]) for side in (0, 1))
+        return Bounds(low, high)
+
+    def _with(self, values: Floats) -> Iterator[tuple[PairTests, Floats]]:
+        for begin, part in zip(range(0, len(self), AT_ONCE), self._chunks(), strict=True):
+            yield part, values[begin : begin + len(part)]
+
+    def _intervals(self, values: Floats, alpha: float) -> tuple[Floats, Floats]:
+        tried, chances, best = self._tried(values)
+        kept = chances >= alpha
+        np.put_along_axis(kept, best[None], True, axis=0)  # never empty
+        last = len(tried) - 1
+        place = np.stack([kept.argmax(axis=0), last - kept[::-1].argmax(axis=0)])
+        inner = np.take_along_axis(tried, place, axis=0)
+        outer = np.take_along_axis(tried, np.clip(place + np.array([[-1], [1]]), 0, last), axis=0)
+        for _ in range(_STEPS):
+            middle = (inner + outer) / 2
+            inside = self.p_values_at(middle) >= alpha
+            inner, outer = np.where(inside, middle, inner), np.where(inside, outer, middle)
+        return inner[0], inner[1]
+
+
+def equality_statistic(ratios: Ratios, spread: Floats, reach: tuple[float, float]) -> float:
+    """The least squared distance of all sums from a common mean times their sizes.
+
+    `spread` is the covariance of all sizes, then all sums.
+    """
+    count = len(ratios.top)
+    size, mixed, total = spread[:count, :count], spread[:count, count:], spread[count:, count:]
+    both = mixed + mixed.T
+
+    def at(mean: float) -> float:
+        away = ratios.top - mean * ratios.bottom
+        return float(away @ np.linalg.solve(total - mean * both + mean**2 * size, away))
+
+    # Each group's own mean is a starting point.
+    means, step = np.linspace(*reach, 4 * FIRST, retstep=True)
+    rough = ((ratios.top - means[:, None] * ratios.bottom) ** 2 / ratios.residual(means[:, None])).sum(axis=1)
+    best = float(means[rough.argmin()])
+    ends = max(reach[0], best - 4 * step), min(reach[1], best + 4 * step)
+    found = scipy.optimize.minimize_scalar(
+        at, bounds=ends, method="bounded", options={"xatol": 1e-7 * (reach[1] - reach[0])}
+    )
+    return float(found.fun)

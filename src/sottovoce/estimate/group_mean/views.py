@@ -1,0 +1,222 @@
+"""Sizes, shares and sums of groups: each with its standard errors, intervals, covariance and words."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats, Functional, Offer
+from sottovoce.estimate.fakes import FakeReports
+from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.group_mean.ratio import NOT_ESTIMABLE
+from sottovoce.estimate.group_mean.shown_shares import lowest_share
+from sottovoce.estimate.request import IntervalRequest, Target
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from sottovoce.estimate.decoder import Decoded, Decoder
+    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
+
+MAX_GROUPS = 1 << 11  # of a full covariance matrix
+
+
+class GroupEvidence(Evidence):
+    """One number for each group. NaN stands for a number that is not estimable from these reports."""
+
+    __slots__ = ()
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.COVARIANCE})
+
+    def covariance(self, target: Target) -> Floats:
+        groups = len(self.labels)
+        if groups > MAX_GROUPS:
+            raise ParameterError(f"A covariance matrix is available for up to {MAX_GROUPS} groups. Got {groups}.")
+        return self._covariance(target)
+
+    @abstractmethod
+    def _covariance(self, target: Target) -> Floats:
+        """The covariance matrix of at most `MAX_GROUPS` groups."""
+
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
+        """Weighted sums over the groups, such as a contrast; groups of weight zero need not be estimable."""
+        rows = np.atleast_2d(weights)
+        used = np.flatnonzero(rows.any(axis=0))
+        rows = rows[:, used]
+        return Functional(rows @ self.values()[used], rows @ self.covariance(target)[np.ix_(used, used)] @ rows.T)
+
+    def normal_is_poor(self) -> Flags:
+        return np.zeros(len(self.labels), bool)
+
+    def warning(self) -> str | None:
+        return None
+
+    def sentence(self, found: Estimate, level: float) -> str:
+        low, high = found.ci(level)
+        shown = ~np.isnan(found.values)
+        lines = [f"The {self.noun} is estimable for {int(shown.sum())} of {len(shown)} groups."]
+        for place, group in enumerate(self.labels):
+            if shown[place]:
+                lines.append(
+                    f"The {self.noun} of group {group!r} is {found.values[place]:.6g} ({level:.0%} interval from"
+                    f" {low[place]:.6g} to {high[place]:.6g} for the population)."
+                )
+            else:
+                lines.append(f"The {self.noun} of group {group!r} {NOT_ESTIMABLE}: too few reports support it.")
+        return "\n".join(lines)
+
+    def framed(self, table: pd.DataFrame) -> pd.DataFrame:
+        return table.assign(note=np.where(np.isnan(self.values()), NOT_ESTIMABLE, ""))
+
+
+class PartOfGroups(GroupEvidence):
+    """Numbers that were read together with the means of the groups, `whole`."""
+
+    whole: GroupMeansEvidence
+    __slots__ = ()
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.whole.n
+
+    @property
+    def axes(self) -> Axes:  # type: ignore[override]
+        return self.whole.axes
+
+    @property
+    def by_group(self) -> GroupMeansEvidence | None:
+        return self.whole
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupSharesEvidence(GroupEvidence):
+    """Shares of the groups, or their sizes: support counts mapped through the rates of the key.
+
+    Groups whose means are shown were chosen for their large estimates. The "shown" intervals of these hold given that
+    choice: they reach down to the least share for which an estimate this large, given that it is shown, is not
+    rejected. All other groups, and all methods other than "shown", have the usual intervals.
+    """
+
+    methods: ClassVar[tuple[str, ...]] = ("shown", *SupportsEvidence.methods)
+    default: ClassVar[str] = "shown"
+    noun: ClassVar[str] = "share"
+    axes: Axes
+    supports: SupportsEvidence
+    least: NDArray[np.int64]  # supports from which on the mean of a group may be shown
+    shown: Flags
+    whole: GroupMeansEvidence | None = None
+    question: Question | None = None
+
+    @property
+    def scale(self) -> float:
+        """The sum of all values: 1 for shares, n for sizes."""
+        return 1.0
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        return self.supports.n
+
+    @property
+    def by_group(self) -> GroupMeansEvidence | None:
+        return self.whole
+
+    @property
+    def offers(self) -> frozenset[Offer]:
+        return frozenset({Offer.ALL_SHARES, Offer.NULL_ERRORS, Offer.COVARIANCE})
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        return 0.0, self.scale
+
+    def values(self) -> Floats:
+        return self.supports.values() * self.scale
+
+    def variances(self, target: Target) -> Floats:
+        return self.supports.variances(target) * self.scale**2
+
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
+        """Sizes are numbers of all other participants."""
+        found = self.supports.without_fakes(fakes)
+        scale = 1.0 if self.scale == 1 else self.n * (1 - float(fakes.among(self.n)))
+        return None if found is None else Bounds(*(end * scale for end in found))
+
+    def _covariance(self, target: Target) -> Floats:
+        if self.whole is None:
+            return GroupEvidence.covariance(self, target)
+        sizes, *_ = self.whole.joint(target)
+        return sizes if self.scale == self.n else np.asarray(sizes / self.n**2)
+
+    def decoded(self, decoder: Decoder) -> Decoded:
+        found = self.supports.decoded(decoder)
+        return found._replace(values=found.values * self.scale)
+
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        return self.supports.doubt(request.instead_of("shown", use="exact"), most)
+
+    def interval(self, request: IntervalRequest) -> Bounds:
+        return self._given_shown(self.supports.interval(request.instead_of("shown", use="exact")), request)
+
+    def inside(self, request: IntervalRequest) -> Bounds:
+        found = self._given_shown(self.supports.inside(request.instead_of("shown", use="exact")), request)
+        return Bounds(*(np.clip(end, *self.limits) for end in found))
+
+    def _given_shown(self, bounds: Bounds, request: IntervalRequest) -> Bounds:
+        """The lower ends of groups that are shown, if the selection has an effect."""
+        low, high = bounds
+        # Ten standard errors above the threshold the selection has no effect.
+        counts = self.supports.counts
+        places = np.flatnonzero(self.shown & (counts - self.least < 10 * np.sqrt(counts)))
+        if request.method == "shown" and len(places):
+            supports = replace(self.supports, counts=counts[places])
+            low[places] = lowest_share(
+                supports, self.least[places], (1 - request.level) / 2, request.target, low[places]
+            )
+        return Bounds(low * self.scale, high * self.scale)
+
+
+class GroupSizesEvidence(GroupSharesEvidence):
+    """Numbers of participants in each group."""
+
+    noun: ClassVar[str] = "size"
+    __slots__ = ()
+
+    @property
+    def scale(self) -> float:
+        return float(self.supports.n)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupSumsEvidence(PartOfGroups):
+    """Sums of the values of each group, in the numbers of the answers."""
+
+    methods: ClassVar[tuple[str, ...]] = ("normal",)
+    default: ClassVar[str] = "normal"
+    noun: ClassVar[str] = "sum of values"
+    whole: GroupMeansEvidence
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        low, high = self.whole.limits
+        return self.n * min(low, 0.0), self.n * max(high, 0.0)
+
+    def values(self) -> Floats:
+        totals = self.whole.totals
+        return totals.sums + self.whole.centre * totals.sizes
+
+    def variances(self, target: Target) -> Floats:
+        centre = self.whole.centre
+        size, mixed, total = self.whole.blocks(target).diagonals()
+        return np.maximum(total + 2 * centre * mixed + centre**2 * size, 0.0)
+
+    def _covariance(self, target: Target) -> Floats:
+        return self.whole.combined(np.full(len(self.labels), self.whole.centre), target)
