@@ -57,12 +57,13 @@ waits as well: it sends nothing, but a program that asks again may send right af
 
 ```python
 import sottovoce as sv
+from sottovoce.client import Tick, Untimed
 
 m = sv.mechanism("grr", sv.Categories(["lark", "owl", "neither"]), epsilon=1)
 client = sv.Client(m)
 print(client.tick, len(client.report("owl")))
-patient = sv.Client(m, tick=sv.Tick(0.05))  # a slower device, or a longer answer
-simulated = sv.Client(m, tick=sv.Untimed())  # at once: for simulations only
+patient = sv.Client(m, tick=Tick(0.05))  # a slower device, or a longer answer
+simulated = sv.Client(m, tick=Untimed())  # at once: for simulations only
 ```
 
 ```text

@@ -13,6 +13,7 @@ import sottovoce as sv
 from sottovoce.client.sealing import PURPOSE, inner_bytes
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.core.round import Arm, Round
 from sottovoce.service.shuffler.unsealing import unseal
 
 KEM, SUITE = b"KEM\x00\x20", b"HPKE\x00\x20\x00\x01\x00\x03"
@@ -62,10 +63,10 @@ def manifest(public: str, *, invited: bool) -> Manifest:
     collection = Collection(sealed_for=public, batch=100, invitations=invited)
     plan = sv.Study("sleep", questions=asked, epsilon="1", collection=collection, **about)
     arms = (
-        sv.Arm("smoker", sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)),
-        sv.Arm("cups", sv.mechanism("oue", sv.Integers(0, 11), epsilon=1)),
+        Arm("smoker", sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)),
+        Arm("cups", sv.mechanism("oue", sv.Integers(0, 11), epsilon=1)),
     )
-    return Manifest(plan.facts, plan.questions, sv.Round(arms))
+    return Manifest(plan.facts, plan.questions, Round(arms))
 
 
 def seal(key: bytes, info: bytes, plain: bytes, secret: bytes, known: bytes = b"") -> bytes:

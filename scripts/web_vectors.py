@@ -31,6 +31,7 @@ from sottovoce.core.exchange.wire import Batch
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
 from sottovoce.core.registry import fits
+from sottovoce.core.round import Arm, Round
 from sottovoce.core.specs import canonical
 from sottovoce.core.unknown import MAX_FIELDS
 from sottovoce.testing.codes import codes_of, first_message
@@ -468,25 +469,25 @@ def manifests() -> Iterator[dict[str, Any]]:
     ]
     plan = study(questions=asked)
     arms = (
-        sv.Arm("hours", sv.mechanism("group-bernoulli", plan.question("hours").full_question.domain, epsilon=1), 1),
-        sv.Arm("smoker", sv.mechanism("grr", plan.question("smoker").full_question.domain, epsilon=1), 3),
-        sv.Arm("cups:first", sv.mechanism("olh", sv.Integers(0, 5), epsilon=1), 2),
+        Arm("hours", sv.mechanism("group-bernoulli", plan.question("hours").full_question.domain, epsilon=1), 1),
+        Arm("smoker", sv.mechanism("grr", plan.question("smoker").full_question.domain, epsilon=1), 3),
+        Arm("cups:first", sv.mechanism("olh", sv.Integers(0, 5), epsilon=1), 2),
     )
-    first = Manifest(plan.facts, plan.questions, sv.Round(arms))
+    first = Manifest(plan.facts, plan.questions, Round(arms))
     answers = [{"hours": 7.5, "smoker": "no", "cups": 3}, {"hours": "don't know", "smoker": "refused", "cups": 0}]
     yield manifest(first, answers)
-    yield manifest(first.next(sv.Round(arms[:2], quota=100)), answers)
+    yield manifest(first.next(Round(arms[:2], quota=100)), answers)
     kept = study(questions=[sv.Asked("cups", sv.Frequency(sv.Integers(0, 5)), "Cups?")], epsilon="4", lifetime="8")
-    cohort = sv.Arm("cups", sv.mechanism("rappor", sv.Integers(0, 5), epsilon=4))
-    yield manifest(Manifest(kept.facts, kept.questions, sv.Round((cohort,))), [{"cups": 1}])
+    cohort = Arm("cups", sv.mechanism("rappor", sv.Integers(0, 5), epsilon=4))
+    yield manifest(Manifest(kept.facts, kept.questions, Round((cohort,))), [{"cups": 1}])
     box = sv.VectorMean(sv.Box(0, 10, 3))
     vectors = study(questions=[sv.Asked("three", box, "Three numbers?")])
-    arm = sv.Arm("three", sv.mechanism("duchi-linf", box.domain, epsilon=1))
-    yield manifest(Manifest(vectors.facts, vectors.questions, sv.Round((arm,))), [{"three": [1, 2, 3]}])
+    arm = Arm("three", sv.mechanism("duchi-linf", box.domain, epsilon=1))
+    yield manifest(Manifest(vectors.facts, vectors.questions, Round((arm,))), [{"three": [1, 2, 3]}])
     cups = sv.Frequency(sv.Integers(0, 5))
     twice = study(questions=[sv.Asked("cups", cups, "Cups?"), sv.Asked("again", cups, attribute="cups")])
-    both = tuple(sv.Arm(name, sv.mechanism("grr", cups.domain, epsilon=1)) for name in ("cups", "again"))
-    yield manifest(Manifest(twice.facts, twice.questions, sv.Round(both)), [{"cups": 4}])
+    both = tuple(Arm(name, sv.mechanism("grr", cups.domain, epsilon=1)) for name in ("cups", "again"))
+    yield manifest(Manifest(twice.facts, twice.questions, Round(both)), [{"cups": 4}])
     yield manifest(Manifest.from_spec(canonical(invented()), device=True), [{"cups": 2}])
 
 
@@ -494,8 +495,8 @@ def invented() -> dict[str, Any]:
     """A manifest whose question and statistic no package knows; a device answers it all the same."""
     cups = sv.Frequency(sv.Integers(0, 5))
     plan = study(questions=[sv.Asked("cups", cups, "Cups?")])
-    arm = sv.Arm("cups", sv.mechanism("olh", cups.domain, epsilon=1))
-    plain = Manifest(plan.facts, plan.questions, sv.Round((arm,))).spec()
+    arm = Arm("cups", sv.mechanism("olh", cups.domain, epsilon=1))
+    plain = Manifest(plan.facts, plan.questions, Round((arm,))).spec()
     asked = {"kind": "mood-swing", "weights": [1, 2, 3], "of": {"kind": "hours", "most": None}}
     plain["questions"][0]["question"] = {**asked, "domain": cups.domain.spec()}
     plain["arms"][0]["mechanism"] |= {"question": asked, "statistic": {"kind": "spectrum", "lags": [1, 7]}}

@@ -26,6 +26,8 @@ from sottovoce.client.sealing import seal
 from sottovoce.core.asked import Asked
 from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
 from sottovoce.core.exchange.wire import VERSION, Batch
+from sottovoce.protocols.ask import AskEveryone
+from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.service.app import Application
 from sottovoce.service.collector import Collector, add_study
 from sottovoce.service.logs import make_log
@@ -55,7 +57,7 @@ categories = ["a", "b", "c"]
 def target(folder: Path) -> Iterator[Application]:
     """A collector with a study of plain reports, and one of sealed ones."""
     domain = sv.Categories(["a", "b", "c"])
-    protocol = sv.Parallel((sv.Branch("answer", sv.AskEveryone(sv.mechanism("grr", domain, epsilon=1), "answer")),))
+    protocol = Parallel((Branch("answer", AskEveryone(sv.mechanism("grr", domain, epsilon=1), "answer")),))
     facts = StudyFacts("fuzz", "A fuzzer", "fuzz@example.org", "To find mistakes.", "event", Decimal(1), Decimal(1))
     private, public = new_key()
     (folder / "key").write_text(private, encoding="utf-8")

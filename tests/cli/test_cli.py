@@ -15,6 +15,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.cli.grid import EPSILONS
+from sottovoce.core.domain import Above, Bins, Domain
 from sottovoce.core.specs import canonical
 
 DOMAIN = sv.Categories(["lark", "owl", "neither"])
@@ -264,14 +265,14 @@ def test_an_answer_is_read_from_standard_input(spec: str, stdin: bytes) -> None:
         (sv.Integers(-5, 5), "-3"),
         (sv.Categories([10, 20]), "20"),
         (sv.Categories(["10", "20"]), "20"),
-        (sv.Bins.even(sv.Interval(0, 1), 4), "0.3"),
-        (sv.Above(sv.Integers(0, 9), 4), "7"),
+        (Bins.even(sv.Interval(0, 1), 4), "0.3"),
+        (Above(sv.Integers(0, 9), 4), "7"),
         (sv.Categories(["ja", "näin"]), "näin"),
     ],
     ids=str,
 )
 def test_what_a_person_types_is_read_as_the_domain_holds_it(
-    run: Run, tmp_path: Path, domain: sv.Domain, value: str
+    run: Run, tmp_path: Path, domain: Domain, value: str
 ) -> None:
     for name in ("grr", "oue", "olh"):
         m = sv.mechanism(name, domain, epsilon=2.0)

@@ -15,6 +15,7 @@ import sottovoce as sv
 from sottovoce.client.transport import HttpTransport, Reply
 from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.core.round import Arm, Round
 from tests.client.toys import unary
 
 HOURS = sv.Mean(sv.Interval(0, 14))
@@ -38,10 +39,10 @@ def sleep(*, epsilon: Any = 1, chosen: bool = False, collection: Collection | No
     return Manifest(
         about,
         (sv.Asked("hours", HOURS, {"en": "How long?"}), smoker),
-        sv.Round(
+        Round(
             (
-                sv.Arm("hours", sv.mechanism("bernoulli", HOURS.domain, epsilon=epsilon), 1),
-                sv.Arm("smoker", sv.mechanism("grr", smoker.full_question.domain, epsilon=epsilon), 3),
+                Arm("hours", sv.mechanism("bernoulli", HOURS.domain, epsilon=epsilon), 1),
+                Arm("smoker", sv.mechanism("grr", smoker.full_question.domain, epsilon=epsilon), 3),
             ),
             chosen=chosen,
         ),
@@ -52,7 +53,7 @@ def memoised(lifetime: str = "5", **changes: Any) -> Manifest:
     """One question whose mechanism keeps a memo: 1.02 for a report, 2.1972 for ever and value."""
     about = facts(epsilon=Decimal("1.1"), lifetime=Decimal(lifetime), **changes)
     mechanism = unary()
-    return Manifest(about, (sv.Asked("toy", mechanism.question),), sv.Round((sv.Arm("toy", mechanism),)))
+    return Manifest(about, (sv.Asked("toy", mechanism.question),), Round((Arm("toy", mechanism),)))
 
 
 ANSWERS = {"hours": 7.5, "smoker": "no"}

@@ -15,6 +15,7 @@ from sottovoce.client.answers import values_of
 from sottovoce.client.participant import Participant
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.core.specs import canonical
 from tests.client.collectors import HOURS, facts
 
@@ -27,10 +28,10 @@ def asked_apart() -> Manifest:
         sv.Asked("long", LONG, {"en": "How long?"}, attribute="hours"),
     )
     arms = tuple(
-        sv.Arm(name, sv.mechanism(method, HOURS.domain, epsilon=1))
+        Arm(name, sv.mechanism(method, HOURS.domain, epsilon=1))
         for name, method in (("hours", "bernoulli"), ("long", "square-wave"))
     )
-    return Manifest(facts(), questions, sv.Round(arms))
+    return Manifest(facts(), questions, Round(arms))
 
 
 def test_one_answer_feeds_every_question_about_the_attribute() -> None:

@@ -23,11 +23,13 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.cli.durations import show, verdict
+from sottovoce.client import Untimed
 from sottovoce.client.tick import SHORTEST, SPIN, Tick, public_tick
 from sottovoce.core.arithmetic.field import is_order, multiply, polynomial
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Rounding
 from sottovoce.core.coins import Coins, SeededCoins, SystemCoins
+from sottovoce.core.domain import Bins
 from sottovoce.core.exact import TreeCoins, law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import names
@@ -262,7 +264,7 @@ def test_positions_between_two_go_to_the_even_one() -> None:
 @given(st.lists(st.decimals(-9, 9, places=3), min_size=1, max_size=40, unique=True), st.floats(-10, 10))
 def test_bins_are_those_of_a_bisection(edges: list[Decimal], number: float) -> None:
     inner = sorted(edges)
-    bins = sv.Bins(sv.Interval(-10, 10), inner)
+    bins = Bins(sv.Interval(-10, 10), inner)
     assert bins.encode(number) == bisect_right([Fraction(edge) for edge in inner], Fraction(repr(number)))
     assert bins.encode(inner[0]) == 1
 
@@ -365,10 +367,10 @@ def test_a_client_has_a_tick_unless_a_simulation_turns_it_off_by_name() -> None:
     began = time.perf_counter()
     client.report(1)
     assert time.perf_counter() - began >= SHORTEST
-    assert sv.Client(mechanism, tick=sv.Untimed()).report(1, coins=SeededCoins(1)) == client.report(
+    assert sv.Client(mechanism, tick=Untimed()).report(1, coins=SeededCoins(1)) == client.report(
         1, coins=SeededCoins(1)
     )
-    assert sv.Client.from_spec(mechanism.spec(), tick=sv.Untimed()).tick == sv.Untimed()
+    assert sv.Client.from_spec(mechanism.spec(), tick=Untimed()).tick == Untimed()
 
 
 def test_the_tick_grows_with_public_quantities_only() -> None:

@@ -27,6 +27,7 @@ from sottovoce.core.arithmetic.rational import loss
 from sottovoce.core.errors import DomainError, PrivacyError
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.testing.statistics import check_rate
 from tests.client.collectors import ANSWERS, COUNTED, Scripted, memoised, sleep
 from tests.client.toys import in_cohorts, unary
@@ -90,7 +91,7 @@ def test_ids_that_an_arm_does_not_take_do_not_change_how_often_it_is_drawn() -> 
     manifest = Manifest(
         about,
         (sv.Asked("toy", one.question),),
-        sv.Round((sv.Arm("toy", one), sv.Arm("toy:plain", other))),
+        Round((Arm("toy", one), Arm("toy:plain", other))),
     )
     drawn, cohorts = Counter(), set()
     me = device(None)
@@ -151,7 +152,7 @@ def test_the_device_computes_the_loss_itself(path: Path) -> None:
 def test_guarantees_that_are_not_pure_are_refused(path: Path) -> None:
     mechanism = sv.mechanism("priv-unit", sv.Ball(1, 3), epsilon=1)
     assert not mechanism.guarantee.is_pure
-    manifest = Manifest(sleep().facts, (sv.Asked("v", mechanism.question),), sv.Round((sv.Arm("v", mechanism),)))
+    manifest = Manifest(sleep().facts, (sv.Asked("v", mechanism.question),), Round((Arm("v", mechanism),)))
     with pytest.raises(PrivacyError, match="pure guarantees only"):
         device(path).answer(manifest, {"v": [0.5, 0, 0]})
 
@@ -254,7 +255,7 @@ def test_the_worst_arm_counts_before_the_draw(path: Path) -> None:
     """Whether a device answers does not depend on which of its questions is drawn."""
     cheap = sleep(epsilon="0.2").stage.arms[1]
     manifest = sleep(unit="event")
-    mixed = Manifest(manifest.facts, manifest.questions, sv.Round((manifest.stage.arms[0], replace(cheap, weight=200))))
+    mixed = Manifest(manifest.facts, manifest.questions, Round((manifest.stage.arms[0], replace(cheap, weight=200))))
     for _ in range(5):
         with pytest.raises(PrivacyError):
             device(path, lifetime_limit=Decimal("0.9")).answer(mixed, ANSWERS)
@@ -288,8 +289,8 @@ def test_a_further_epoch_needs_the_memos_of_the_epochs_before(path: Path) -> Non
     me = device(path, today=lambda: days[0])
 
     def later(manifest: Manifest, *mechanisms: sv.Mechanism) -> Manifest:
-        arms = tuple(sv.Arm(f"toy:{place}", one) for place, one in enumerate(mechanisms))
-        return manifest.next(sv.Round(arms))
+        arms = tuple(Arm(f"toy:{place}", one) for place, one in enumerate(mechanisms))
+        return manifest.next(Round(arms))
 
     kept, plain = unary(4), sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
     first = memoised("12")
@@ -302,7 +303,7 @@ def test_a_further_epoch_needs_the_memos_of_the_epochs_before(path: Path) -> Non
                 act()
     me.answer(later(first, kept), {"toy": 1})  # another round of the same mechanism
     # A first round without a memo: no later one is answered.
-    begun = replace(first, stage=sv.Round((sv.Arm("toy", plain),)))
+    begun = replace(first, stage=Round((Arm("toy", plain),)))
     me.answer(begun, {"toy": 1})
     for mechanism in (kept, replace(kept, name="other")):
         days[0] += timedelta(7)
@@ -520,7 +521,7 @@ def test_what_was_withdrawn_meanwhile_is_not_sent(path: Path) -> None:
 def test_the_file_holds_no_answer_and_no_order(path: Path) -> None:
     question = sv.Frequency(sv.Categories(["unmistakable-sentinel", "other"]))
     mechanism = sv.mechanism("grr", question.domain, epsilon=1)
-    manifest = Manifest(sleep().facts, (sv.Asked("q", question),), sv.Round((sv.Arm("q", mechanism),)))
+    manifest = Manifest(sleep().facts, (sv.Asked("q", question),), Round((Arm("q", mechanism),)))
     device(path).answer(manifest, {"q": "unmistakable-sentinel"}, url=URL)
     assert b"sentinel" not in path.read_bytes() and path.stat().st_mode & 0o777 == 0o600
     with sqlite3.connect(path) as database:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-import sottovoce as sv
 from sottovoce.client import Untimed
 from sottovoce.client.memo import Memo
 from sottovoce.client.participant import Participant
 from sottovoce.core.arithmetic.rational import loss
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import Round
 from tests.client.collectors import ANSWERS, Scripted, sleep
 from tests.client.toys import unary
 
@@ -38,7 +38,7 @@ def test_mechanisms_with_the_same_channel_share_no_coins_and_no_charge(tmp_path:
 def mixed(lifetime: str = "1") -> Manifest:
     """An arm that loses 1, and a much likelier one that loses 0.2."""
     whole, cheap = sleep(unit="event", lifetime=lifetime), sleep(epsilon="0.2").stage.arms[1]
-    return Manifest(whole.facts, whole.questions, sv.Round((whole.stage.arms[0], replace(cheap, weight=500))))
+    return Manifest(whole.facts, whole.questions, Round((whole.stage.arms[0], replace(cheap, weight=500))))
 
 
 def test_the_worst_arm_counts_beside_what_was_lost_before(tmp_path: Path) -> None:

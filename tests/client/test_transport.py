@@ -18,6 +18,7 @@ from sottovoce.client.transport import HttpTransport, Interrupted, Unreached, fe
 from sottovoce.core.errors import CollectorError, ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.core.round import Arm, Round
 from tests.client.collectors import ANSWERS, COUNTED, HOURS, served, sleep
 
 MANIFEST = sleep()
@@ -212,7 +213,7 @@ def test_the_command_answers_a_study(
 def test_the_command_queues_sends_and_withdraws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "manifest.json"
     question = sv.Asked("hours", HOURS)
-    one = Manifest(MANIFEST.facts, (question,), sv.Round((MANIFEST.stage.arms[0],)))
+    one = Manifest(MANIFEST.facts, (question,), Round((MANIFEST.stage.arms[0],)))
     file.write_bytes(one.content)
 
     def states() -> list[str]:
@@ -237,7 +238,7 @@ def test_the_command_queues_sends_and_withdraws(tmp_path: Path, capsys: pytest.C
 def test_the_command_reads_pairs_and_reasons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     means = sv.Asked("bmi", sv.GroupMean(sv.Categories(["f", "m"]), sv.Interval(10, 60)), missing=("refused",))
     mechanism = next(sv.mechanism(name, means.full_question.domain, epsilon=1) for name in sv.names(sv.GroupMean))
-    one = Manifest(MANIFEST.facts, (means,), sv.Round((sv.Arm("bmi", mechanism),)))
+    one = Manifest(MANIFEST.facts, (means,), Round((Arm("bmi", mechanism),)))
     file = tmp_path / "manifest.json"
     file.write_bytes(one.content)
     for number, (value, code) in enumerate((("f, 22.5", 0), ("refused", 0), ("f", 2), ("x, 22.5", 2), ("[1", 2))):

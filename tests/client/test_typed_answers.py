@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Bins, Domain
 from sottovoce.core.domain.written import MAX_LENGTH
 
 
@@ -42,10 +43,10 @@ def test_a_number_may_have_as_many_characters_as_allowed_and_no_more() -> None:
         (sv.Interval(0, 1), "0.25", 0.25),
         (sv.Interval(0, 1), "0.1234567890123456789", Decimal("0.1234567890123456789")),
         (sv.Interval(0, 1), "a half", "a half"),
-        (sv.Bins(sv.Interval(0, 1), ["0.3"]), ".5", 0.5),
+        (Bins(sv.Interval(0, 1), ["0.3"]), ".5", 0.5),
     ],
 )
-def test_texts_become_what_the_domain_holds(domain: sv.Domain, text: object, value: object) -> None:
+def test_texts_become_what_the_domain_holds(domain: Domain, text: object, value: object) -> None:
     found = domain.typed(text)
     assert found == value and type(found) is type(value)
 

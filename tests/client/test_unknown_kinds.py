@@ -9,6 +9,7 @@ import pytest
 
 import sottovoce as sv
 from scripts.web_vectors import invented
+from sottovoce.client import Untimed
 from sottovoce.client.participant import Participant
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.errors import PrivacyError, SpecError
@@ -73,10 +74,10 @@ def test_a_participant_answers_a_study_with_an_invented_question() -> None:
         Manifest.from_spec(content)
     manifest = Manifest.from_spec(content, device=True)
     assert manifest.content == content
-    delivery = Participant(None, tick=sv.Untimed()).answer(content, {"cups": 2})
+    delivery = Participant(None, tick=Untimed()).answer(content, {"cups": 2})
     assert delivery.state == "queued" and delivery.question == "cups"
     with pytest.raises(sv.DomainError):
-        Participant(None, tick=sv.Untimed()).answer(content, {"cups": 6})
+        Participant(None, tick=Untimed()).answer(content, {"cups": 6})
 
 
 def test_reasons_for_giving_no_answer_need_a_question_that_is_known() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.core.channel import Rounding
-from sottovoce.core.domain import domain_from_spec
+from sottovoce.core.domain import Clamp, Domain, domain_from_spec
 from sottovoce.fast.numbers import encode_numbers
 
 WIDE = sv.Interval("-1e6", "1e6")
@@ -29,7 +29,7 @@ RANGES = [
 STEPS = (1, 32, 1000, (1 << 30) - 1)
 
 
-def assert_same(domain: sv.Domain, rounding: Rounding, batch: Any) -> None:
+def assert_same(domain: Domain, rounding: Rounding, batch: Any) -> None:
     """The same positions as one by one, or as many refused with the same first one."""
     listed = batch.tolist() if isinstance(batch, np.ndarray) else list(batch)
     codes: list[Any] = []
@@ -52,13 +52,13 @@ def assert_same(domain: sv.Domain, rounding: Rounding, batch: Any) -> None:
 )
 def test_a_number_moves_to_the_nearest_end(value: Any, code: Any) -> None:
     low, high = ("0.1", "0.3") if isinstance(code, str) else (0, 2)
-    domain = sv.Clamp(WIDE, low, high)
+    domain = Clamp(WIDE, low, high)
     assert domain.encode(value) == Fraction(code)
     assert isinstance(domain.encode(value), Fraction)
 
 
 def test_integers_are_clamped_as_numbers() -> None:
-    domain = sv.Clamp(sv.Integers(-10, 90), 5, 20)
+    domain = Clamp(sv.Integers(-10, 90), 5, 20)
     assert [domain.encode(value) for value in (-10, 5, 7, 20, 90)] == [5, 5, 7, 20, 20]
     assert domain.numbers == (5, 20, 0)
     for refused in (91, 5.5, True, "5"):
@@ -67,7 +67,7 @@ def test_integers_are_clamped_as_numbers() -> None:
 
 
 def test_what_the_wide_domain_refuses_is_not_clamped() -> None:
-    domain = sv.Clamp(sv.Interval(0, 10), 2, 3)
+    domain = Clamp(sv.Interval(0, 10), 2, 3)
     for value in domain.foreign():
         with pytest.raises(sv.DomainError):
             domain.encode(value)
@@ -81,19 +81,19 @@ def test_what_the_wide_domain_refuses_is_not_clamped() -> None:
 )
 def test_ends_outside_the_wide_domain_are_refused(low: Any, high: Any) -> None:
     with pytest.raises(sv.ParameterError, match="of clamp must be"):
-        sv.Clamp(sv.Interval(0, 10), low, high)
+        Clamp(sv.Interval(0, 10), low, high)
 
 
 def test_other_domains_are_refused() -> None:
-    for of in (sv.Categories(["a", "b"]), sv.Clamp(WIDE, 0, 1), None):
+    for of in (sv.Categories(["a", "b"]), Clamp(WIDE, 0, 1), None):
         with pytest.raises(sv.ParameterError, match="a domain of numbers"):
-            sv.Clamp(of, 0, 1)  # type: ignore[arg-type]
+            Clamp(of, 0, 1)  # type: ignore[arg-type]
 
 
 def test_a_specification_gives_the_domain_back() -> None:
-    for domain in (sv.Clamp(WIDE, "0.10", 30), sv.Clamp(sv.Integers(0, 9), 2, 3)):
+    for domain in (Clamp(WIDE, "0.10", 30), Clamp(sv.Integers(0, 9), 2, 3)):
         assert domain_from_spec(domain.spec()) == domain
-    assert sv.Clamp(WIDE, "0.10", 30).spec()["low"] == "0.1"
+    assert Clamp(WIDE, "0.10", 30).spec()["low"] == "0.1"
     with pytest.raises(sv.SpecError):
         domain_from_spec({"kind": "clamp", "of": WIDE.spec(), "low": 0, "high": "1"})
 
@@ -117,7 +117,7 @@ FLOATS = st.one_of(
 @given(st.lists(FLOATS, min_size=1, max_size=12), st.sampled_from(RANGES), st.sampled_from(STEPS))
 @example([0.1, 0.10000000000000002, 0.3, 0.30000000000000004], ("0.1", "0.3"), 1000)
 def test_floats_lie_where_the_scalar_puts_them(values: list[float], ends: tuple[Any, Any], steps: int) -> None:
-    domain, rounding = sv.Clamp(WIDE, *ends), Rounding(*ends, steps)
+    domain, rounding = Clamp(WIDE, *ends), Rounding(*ends, steps)
     assert_same(domain, rounding, np.array(values))
     assert_same(domain, rounding, values)
     with np.errstate(over="ignore"):
@@ -137,14 +137,14 @@ def test_whole_numbers_lie_where_the_scalar_puts_them(
 ) -> None:
     if isinstance(of, sv.Integers) and ends == ("-1e18", "1e18"):
         ends = (-200, 200)
-    domain, rounding = sv.Clamp(of, *ends), Rounding(*ends, 1000)
+    domain, rounding = Clamp(of, *ends), Rounding(*ends, 1000)
     kept = [value for value in values if np.iinfo(kind).min <= value <= np.iinfo(kind).max]
     assert_same(domain, rounding, np.array(kept, kind))
     assert_same(domain, rounding, values)
 
 
 def test_other_batches_are_read_one_by_one() -> None:
-    domain, rounding = sv.Clamp(WIDE, 0, 1), Rounding(0, 1, 32)
+    domain, rounding = Clamp(WIDE, 0, 1), Rounding(0, 1, 32)
     values = [Decimal("0.25"), 1, 0.5, Fraction(1, 3), -7]
     assert_same(domain, rounding, values)
     assert_same(domain, rounding, np.array(values, object))
@@ -155,7 +155,7 @@ def test_other_batches_are_read_one_by_one() -> None:
 @pytest.mark.parametrize("name", ["designed", "bernoulli", "laplace"])
 def test_every_kind_of_mechanism_takes_clamped_numbers(name: str) -> None:
     """The same reports as from answers that were clamped beforehand."""
-    wide, narrow = (sv.mechanism(name, own, epsilon=1) for own in (sv.Clamp(WIDE, -2, 3), sv.Interval(-2, 3)))
+    wide, narrow = (sv.mechanism(name, own, epsilon=1) for own in (Clamp(WIDE, -2, 3), sv.Interval(-2, 3)))
     answers = np.linspace(-9, 9, 1001)
     raw = wide.tally(wide.privatize(answers, seed=1))
     clamped = narrow.tally(narrow.privatize(np.clip(answers, -2, 3), seed=1))

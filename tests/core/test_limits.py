@@ -33,6 +33,7 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.channel.base import channel_from_spec
 from sottovoce.core.channel.finite.block import Block
+from sottovoce.core.domain import Domain
 from sottovoce.core.guarantee import Guarantee, UtilityOptimised
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -40,12 +41,12 @@ from sottovoce.core.statistic.supports import CountSupports
 from tests.museum.channels import Diary
 
 BUDGETS = [Decimal(text) for text in ("0.05", "0.3", "0.7", "1.15", "1.3", "2.45", "3.1", "4.6", "5.35", "7.7")]
-VECTORS: dict[str, sv.Domain] = {
+VECTORS: dict[str, Domain] = {
     **dict.fromkeys(("duchi-linf", "sampled", "split-n", "split-epsilon"), sv.Box(-1, 1, 2)),
     **{"one-sparse": sv.Sparse(5, 1), "sparse": sv.Sparse(5, 2)},
     **dict.fromkeys(("duchi-l2", "priv-unit", "priv-unit-g", "proj-unit"), sv.Ball(1, 3)),
 }
-LINES: dict[str, sv.Domain] = {
+LINES: dict[str, Domain] = {
     **dict.fromkeys(sv.names(sv.Frequency), sv.Integers(0, 6)),
     **{"rr": sv.Integers(0, 1)},
     **dict.fromkeys(sv.names(sv.Mean), sv.Interval(-1, 1)),

@@ -10,6 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.core.specs import canonical
 
 HOURS = sv.Mean(sv.Interval(0, 14))
@@ -30,10 +31,10 @@ def manifest():
             sv.Asked("smoker", SMOKER, {"en": "Do you smoke?"}, missing=("refused",), share=3),
         ],
     )
-    round_ = sv.Round(
+    round_ = Round(
         (
-            sv.Arm("hours", sv.mechanism("bernoulli", HOURS.domain, epsilon=1), 1),
-            sv.Arm("smoker", sv.mechanism("grr", study.question("smoker").full_question.domain, epsilon=1), 3),
+            Arm("hours", sv.mechanism("bernoulli", HOURS.domain, epsilon=1), 1),
+            Arm("smoker", sv.mechanism("grr", study.question("smoker").full_question.domain, epsilon=1), 3),
         )
     )
     return Manifest(study.facts, study.questions, round_)

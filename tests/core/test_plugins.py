@@ -12,6 +12,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core import plugins, registry
+from sottovoce.core.errors import PluginWarning
 from sottovoce.core.question import Frequency, Mean
 
 BUILDERS = '''
@@ -151,7 +152,7 @@ def test_an_error_of_theirs_is_one_sentence_without_their_words(theirs: Path) ->
 def test_broken_ones_are_left_out_with_one_sentence_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install(tmp_path / "site", "broken-distribution", BROKEN + GOOD, {"their_package": BUILDERS})
     use(tmp_path / "site", monkeypatch)
-    with pytest.warns(sv.PluginWarning) as caught:
+    with pytest.warns(PluginWarning) as caught:
         assert sv.names() == [*registry.BUILDERS, "their-mean", "their-rr"]
     said = {str(warning.message) for warning in caught}
     start = "The mechanism {!r} of the distribution 'broken-distribution' "
@@ -166,7 +167,7 @@ def test_broken_ones_are_left_out_with_one_sentence_each(tmp_path: Path, monkeyp
         "Their_RR": "has a name that is not made of lower-case letters, digits and hyphens",
     }
     assert said == {f"{start.format(name)}{problem}, so it is left out." for name, problem in expected.items()}
-    with pytest.warns(sv.PluginWarning), pytest.raises(sv.ParameterError, match="no mechanism of this name"):
+    with pytest.warns(PluginWarning), pytest.raises(sv.ParameterError, match="no mechanism of this name"):
         sv.mechanism("raises", sv.Integers(0, 3), epsilon=1)
 
 
@@ -181,7 +182,7 @@ def test_of_two_with_one_name_the_first_distribution_has_it(
 ) -> None:
     install(tmp_path / "more", "another-distribution", "their-rr = their_package:build\n")
     use(tmp_path / "more", monkeypatch)
-    with pytest.warns(sv.PluginWarning, match="'their-distribution' has a name that is already taken"):
+    with pytest.warns(PluginWarning, match="'their-distribution' has a name that is already taken"):
         assert sv.names().count("their-rr") == 1
 
 

@@ -16,6 +16,7 @@ import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Block, ListedSets, ShiftSets
 from sottovoce.core.channel.base import NO_WORDS
+from sottovoce.core.domain import Domain
 from sottovoce.core.exact import law
 from sottovoce.core.question.distribution import WORKLOADS
 from sottovoce.design.bound import bound
@@ -237,7 +238,7 @@ def test_the_best_share_is_the_lowest_point_of_a_parabola() -> None:
     ],
     ids=lambda value: getattr(value, "kind", value),
 )
-def test_designs_keep_the_contract(name: str, domain: sv.Domain, epsilon: str) -> None:
+def test_designs_keep_the_contract(name: str, domain: Domain, epsilon: str) -> None:
     check_mechanism(sv.mechanism(name, domain, epsilon=epsilon))
 
 

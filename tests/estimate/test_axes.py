@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import sottovoce as sv
 from sottovoce.estimate.axes import Axes, Axis
 from sottovoce.estimate.estimate import EstimateSource
-from sottovoce.estimate.evidence import Bounds
+from sottovoce.estimate.evidence import Bounds, Evidence
 
 Floats = NDArray[np.float64]
 COUNTRIES, YEARS = ("it", "de"), sv.Integers(2020, 2022)
@@ -20,7 +20,7 @@ GRR = sv.mechanism("grr", sv.Integers(0, 5), epsilon=1)
 
 
 @dataclass(frozen=True, eq=False)
-class Cells(sv.Evidence):
+class Cells(Evidence):
     """A table of shares: countries by years."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal",)

@@ -18,6 +18,7 @@ import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Channel, Keyed, Subset
 from sottovoce.core.channel.facets import Supporting, need, outputs_of
+from sottovoce.core.domain import Select
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
@@ -168,7 +169,7 @@ def test_sums_lie_between_those_of_nobody_and_everybody(ends: tuple[int, int], m
 
 def test_intervals_of_shares_within_groups_are_those_of_their_method() -> None:
     record = sv.Record({"sex": sv.Categories(["f", "m"]), "type": sv.Categories(["lark", "owl"])})
-    m = sv.mechanism("grr", sv.Select(record, ["sex", "type"]), epsilon=3)
+    m = sv.mechanism("grr", Select(record, ["sex", "type"]), epsilon=3)
     people = [{"sex": "fm"[i % 2], "type": ["lark", "owl"][i % 5 < 2]} for i in range(2000)]
     found = group_frequencies(m.estimate(m.tally(m.privatize(people, seed=3))))
     low, high = found.ci(0.95, method="delta")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.errors import NoCovarianceError, NoIntervalError
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
@@ -178,7 +179,7 @@ def test_covariance_is_that_of_repeated_tallies(name: str, epsilon: float, targe
 
 
 def test_hashed_reports_have_no_covariance_and_say_why() -> None:
-    with pytest.raises(sv.NoCovarianceError, match="pairwise independent"):
+    with pytest.raises(NoCovarianceError, match="pairwise independent"):
         _estimate("olh").covariance()
 
 
@@ -193,7 +194,7 @@ def test_general_tables_are_inverted_without_bias() -> None:
     check_small(m)
     estimate = m.estimate(m.tally(m.privatize(np.arange(30_000) % 3, seed=1)))
     assert np.abs(estimate.values - 1 / 3).max() < 5 * estimate.std_errors.max()
-    with pytest.raises(sv.NoIntervalError, match="normal"):
+    with pytest.raises(NoIntervalError, match="normal"):
         estimate.ci()
     low, high = estimate.ci(method="normal")
     assert (low < 1 / 3).all() and (high > 1 / 3).all()

@@ -16,6 +16,7 @@ from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Mix, Rounding, Subset, Then, Window
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import readings
+from sottovoce.core.domain import Square
 from sottovoce.estimate.mean import moments
 from sottovoce.estimate.mean.moments import average_variance, variance_at, variances_at
 from sottovoce.estimate.prior import Prior
@@ -157,7 +158,7 @@ def drawn(mechanism: sv.Mechanism, answers: list[float], n: int, seed: int = 3) 
     return sv.Tally(mechanism, n, np.random.default_rng(seed).multinomial(n, law))
 
 
-@pytest.mark.parametrize("domain", [sv.Interval(-3, 5), sv.Integers(5, 25), sv.Square(sv.Interval(-2, 2))])
+@pytest.mark.parametrize("domain", [sv.Interval(-3, 5), sv.Integers(5, 25), Square(sv.Interval(-2, 2))])
 @pytest.mark.parametrize("name", MEANS)
 def test_estimates_are_in_the_numbers_of_the_domain(name: str, domain: sv.Interval) -> None:
     m, n = build(name, domain), 50_000

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.domain import Domain
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate import decoder as decoders
@@ -31,7 +32,7 @@ Ints = NDArray[np.int64]
 LAW = np.array([0.4, 0.3, 0.2, 0.1])
 
 
-def counted(name: str, values: object = None, *, domain: sv.Domain = NUMBERS, epsilon: float = 2.0) -> sv.Tally:
+def counted(name: str, values: object = None, *, domain: Domain = NUMBERS, epsilon: float = 2.0) -> sv.Tally:
     mechanism = sv.mechanism(name, domain, epsilon=epsilon)
     drawn = np.random.default_rng(1).choice([-1, 0, 1, 2], 4000, p=LAW) if values is None else values
     found: sv.Tally = mechanism.tally(mechanism.privatize(drawn, seed=1))
@@ -76,7 +77,7 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
         ("group-nprr", [("f", 3.0), ("m", 5.0)] * 500, GROUPS, "linear, range"),
     ],
 )
-def test_evidence_says_what_decoders_may_need(name: str, values: object, domain: sv.Domain, known: str) -> None:
+def test_evidence_says_what_decoders_may_need(name: str, values: object, domain: Domain, known: str) -> None:
     tally = counted(name, values, domain=domain)
     found = tally.mechanism.estimate(tally)
     assert ", ".join(n for n in decoders.names() if sv.decoder(n).needs <= found.evidence.offers) == known

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.errors import NoIntervalError, TooLargeError
 from sottovoce.core.exact import law
 from sottovoce.estimate.decoders.small_sample import second_order
 from sottovoce.estimate.frequency.information import free_maximum
@@ -92,9 +93,9 @@ def test_the_free_maximum_is_one_and_flat() -> None:
 
 def test_too_many_shares_and_undetermined_ones_have_no_own_interval() -> None:
     few = Dense(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([3.0, 4.0]))
-    with pytest.raises(sv.NoIntervalError, match="do not determine"):
+    with pytest.raises(NoIntervalError, match="do not determine"):
         free_maximum(few, np.array([0.5, 0.5]))
-    with pytest.raises(sv.TooLargeError):
+    with pytest.raises(TooLargeError):
         free_maximum(Dense(np.ones((2, 1100)), np.ones(2)), np.full(1100, 1 / 1100))
 
 

@@ -15,6 +15,7 @@ from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.group_mean import power as group_power
 from sottovoce.estimate.group_mean.equal_means import least_over
 from sottovoce.estimate.group_mean.evidence import from_cells
+from sottovoce.estimate.group_mean.power import participants_for
 from sottovoce.estimate.group_mean.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.group_mean.shown import POWER, score_given_shown
 from sottovoce.estimate.group_mean.shown_shares import lowest_share
@@ -216,8 +217,8 @@ def test_shown_means_and_sizes_cover_count_by_count() -> None:
 # --- before the study --------------------------------------------------------------------------------------------
 def test_participants_depend_on_shares_and_the_result_says_so() -> None:
     mechanism = bernoulli.build(groups_of(4), epsilon=2)
-    equal = sv.participants_for(mechanism, 0.4)
-    skewed = sv.participants_for(mechanism, 0.4, shares=[0.6, 0.08, 0.3, 0.02])
+    equal = participants_for(mechanism, 0.4)
+    skewed = participants_for(mechanism, 0.4, shares=[0.6, 0.08, 0.3, 0.02])
     assert skewed.participants > 3 * equal.participants and int(equal) == equal.participants
     assert "equally large (no shares were given)" in equal.explain()
     assert "0.6, 0.08, 0.3, 0.02" in skewed.explain() and "spread evenly" in skewed.explain()
@@ -231,7 +232,7 @@ def test_the_promised_power_is_that_of_the_test() -> None:
     domain, shares = groups_of(2), [0.88, 0.12]
     mechanism = bernoulli.build(domain, epsilon=2)
     priors = [Prior([-0.3, 0.7], [1, 1]), Prior([-0.7, 0.3], [1, 1])]
-    needed = sv.participants_for(mechanism, 0.4, shares=shares, priors=priors)
+    needed = participants_for(mechanism, 0.4, shares=shares, priors=priors)
     assert group_power.power_of_difference(mechanism, 0.4, n=int(needed), shares=shares, priors=priors) >= 0.8
     crowd, rng, found = Crowd.of(domain, shares, priors), np.random.default_rng(11), 0
     for _ in range(300):
@@ -239,7 +240,7 @@ def test_the_promised_power_is_that_of_the_test() -> None:
         estimate = from_cells(mechanism, int(needed), draw_cells(mechanism.channel, people, rng).ravel())
         found += bool(estimate.estimable.all()) and not estimate.difference("g0", "g1").holds(0.0)
     assert found >= stats.binom.ppf(ALPHA, 300, 0.8)
-    early = sv.participants_for(mechanism, 0.4, priors=priors)
+    early = participants_for(mechanism, 0.4, priors=priors)
     assert group_power.power_of_difference(mechanism, 0.4, n=int(early), shares=shares, priors=priors) < 0.5
 
 
@@ -250,10 +251,10 @@ def test_equal_shares_promise_a_fifth_of_the_participants_that_unequal_ones_take
     domain, shares = groups_of(3), [0.6, 0.1, 0.3]
     mechanism = sv.mechanism("group-piecewise", domain, epsilon=2)
     priors = [Prior([-0.3, 0.7], [1, 1]), Prior([-0.7, 0.3], [1, 1]), Prior([-0.5, 0.5], [1, 1])]
-    silent, needed = sv.participants_for(mechanism, 0.4), sv.participants_for(mechanism, 0.4, shares=shares)
+    silent, needed = participants_for(mechanism, 0.4), participants_for(mechanism, 0.4, shares=shares)
     assert (int(silent), int(needed)) == (1_186, 5_833)
     assert silent.equal_shares and not needed.equal_shares
-    enough = sv.participants_for(mechanism, 0.4, shares=shares, priors=priors)
+    enough = participants_for(mechanism, 0.4, shares=shares, priors=priors)
     found = []
     for n in (int(enough), int(silent)):
         crowd, rng, seen = Crowd.of(domain, shares, priors), np.random.default_rng(13), 0

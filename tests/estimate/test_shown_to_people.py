@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Domain
 from sottovoce.estimate.estimate import EstimateSource
 from sottovoce.estimate.group_mean.contrasts import Difference, Pairs
 from sottovoce.estimate.show import tables
@@ -41,7 +42,7 @@ def _closed_figures() -> Iterator[None]:
     plt.close("all")
 
 
-def estimated(name: str, domain: sv.Domain, values: object, epsilon: float = 3.0) -> sv.Estimate:
+def estimated(name: str, domain: Domain, values: object, epsilon: float = 3.0) -> sv.Estimate:
     m = sv.mechanism(name, domain, epsilon=epsilon)
     found: sv.Estimate = m.estimate(m.tally(m.privatize(values, seed=1)))
     return found

@@ -20,7 +20,10 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Each, Rounding, Table, Then
+from sottovoce.core.domain import Square
+from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.question import Mean
+from sottovoce.core.round import Round
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
@@ -156,7 +159,7 @@ def test_sequential_subtracts_the_variance_of_the_mean() -> None:
     def outcomes() -> Iterator[tuple[VarianceEvidence, Fraction]]:
         for one, p in tallies(number, LAW, 3):
             later = asked.advance(((one,),))
-            assert isinstance(later, sv.Round)
+            assert isinstance(later, Round)
             for other, q in tallies(later.arms[0].mechanism, LAW, 2):
                 yield exact(asked.advance(((one,), (other,)))), p * q
 
@@ -197,7 +200,7 @@ def test_sequential_is_unbiased_for_the_sample_variance_too() -> None:
         others = [answers[place] for place in range(4) if place not in chosen]
         for one, p in tallies_of(number, [answers[place] for place in chosen]):
             later = asked.advance(((one,),))
-            assert isinstance(later, sv.Round)
+            assert isinstance(later, Round)
             for other, q in tallies_of(later.arms[0].mechanism, others):
                 spread = from_arms(one, other, learned=True)
                 found += p * q * spread.exact / 6
@@ -290,10 +293,10 @@ def test_the_second_round_asks_about_the_mean_of_the_first() -> None:
     asked = asked_by("sequential")
     first = play_round(asked.start(), ANSWERS[:4000], seed=1)
     later = asked.advance((first,))
-    assert isinstance(later, sv.Round) and later.epsilon <= 2
+    assert isinstance(later, Round) and later.epsilon <= 2
     view = later.arms[0].mechanism.domain
     mean = first[0].mechanism.estimate(first[0])
-    assert isinstance(view, sv.Square) and len(str(view.centre)) <= 8
+    assert isinstance(view, Square) and len(str(view.centre)) <= 8
     assert abs(float(view.centre) - mean.value) <= mean.std_errors[0] / 100
     assert asked.advance((first,)) == later
 
@@ -303,7 +306,7 @@ def test_a_first_round_of_noise_does_not_move_the_centre_far_away() -> None:
     number = asked.start().arms[0].mechanism
     for cells, centre in (([0, 2], 2), ([2, 0], -1)):
         later = asked.advance(((sv.Tally(number, 2, np.array(cells)),),))
-        assert isinstance(later, sv.Round)
+        assert isinstance(later, Round)
         assert later.arms[0].mechanism.domain.centre == centre
 
 
@@ -400,7 +403,7 @@ def test_few_reports_about_the_mean_warn() -> None:
 
 def test_a_learned_centre_has_no_hoeffding_interval_for_the_sample() -> None:
     found = sv.simulate(asked_by("sequential"), ANSWERS, seed=1)["variance"]
-    with pytest.raises(sv.NoIntervalError, match="about the population"):
+    with pytest.raises(NoIntervalError, match="about the population"):
         found.ci(method="hoeffding", target="sample")
     with pytest.raises(sv.ParameterError, match="'method' parameter of ci"):
         found.ci(method="betting")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.domain import Bins, Categories, Circle, Integers, Interval
+from sottovoce.core.domain import Bins, Categories, Circle, Integers, Interval, Select
 from sottovoce.core.errors import DomainError
 from sottovoce.fast.batch import privatize
 from sottovoce.fast.encode import encode
@@ -190,7 +190,7 @@ def test_a_table_of_one_column_is_that_column(table: Any) -> None:
 @pytest.mark.parametrize("table", [pd.DataFrame, pa.table])
 def test_a_table_of_records_is_read_by_the_names_of_its_columns(table: Any) -> None:
     people = sv.Record({"age": Integers(0, 3), "type": NAMES})
-    view = sv.Select(people, ["type", "age"])
+    view = Select(people, ["type", "age"])
     rows = [{"age": 3, "type": "red"}, {"age": 0, "type": "blue"}]
     columns = table({"type": ["red", "blue"], "age": [3, 0]})
     assert encode(view, columns).tolist() == [view.encode(row) for row in rows]

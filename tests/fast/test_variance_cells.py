@@ -13,7 +13,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.channel import Each, Rounding
 from sottovoce.core.channel.facets import outputs_of
-from sottovoce.core.domain import Powers
+from sottovoce.core.domain import Powers, Square
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.estimate.mean.evidence import evidence
 from sottovoce.estimate.variance.evidence import from_both
@@ -26,17 +26,17 @@ UNIT_RANGE = sv.Interval(0, 1)
 
 # --- squares of many numbers ----------------------------------------------------------------------------------------
 SQUARES = [
-    (sv.Square(UNIT_RANGE, "0.5"), 1),
-    (sv.Square(sv.Interval(-3, "7.7"), "1.234567"), 1024),
-    (sv.Square(sv.Interval(100, 101), "100.4"), 65_536),
-    (sv.Square(sv.Interval(0, 10**6), "333333.25"), 32),
-    (sv.Square(sv.Interval("-0.001", "0.002"), 5), 1024),
-    (sv.Square(sv.Interval(-(10**30), 10**30), 0), 7),
+    (Square(UNIT_RANGE, "0.5"), 1),
+    (Square(sv.Interval(-3, "7.7"), "1.234567"), 1024),
+    (Square(sv.Interval(100, 101), "100.4"), 65_536),
+    (Square(sv.Interval(0, 10**6), "333333.25"), 32),
+    (Square(sv.Interval("-0.001", "0.002"), 5), 1024),
+    (Square(sv.Interval(-(10**30), 10**30), 0), 7),
 ]
 
 
 @pytest.mark.parametrize(("view", "steps"), SQUARES, ids=lambda value: str(value)[:30])
-def test_a_batch_of_squares_is_read_as_the_scalar_sampler_does(view: sv.Square, steps: int) -> None:
+def test_a_batch_of_squares_is_read_as_the_scalar_sampler_does(view: Square, steps: int) -> None:
     rng = np.random.default_rng(1)
     rounding = Rounding(view.image.low, view.image.high, steps)
     low, high = float(view.of.low), float(view.of.high)
@@ -58,7 +58,7 @@ def test_a_batch_of_squares_is_read_as_the_scalar_sampler_does(view: sv.Square, 
 
 @pytest.mark.parametrize("domain", [sv.Integers(-3, 9), sv.Integers(0, 10**6)])
 def test_squares_of_whole_numbers(domain: sv.Integers) -> None:
-    view = sv.Square(domain, "2.5")
+    view = Square(domain, "2.5")
     rounding = Rounding(view.image.low, view.image.high, 33)
     values = np.random.default_rng(2).integers(domain.low, domain.high, 300, endpoint=True)
     expected = [rounding.position((Fraction(value) - Fraction(5, 2)) ** 2) for value in values.tolist()]
@@ -69,11 +69,11 @@ def test_squares_of_whole_numbers(domain: sv.Integers) -> None:
 
 
 def test_the_square_of_a_distance_need_not_hold_its_centre() -> None:
-    assert sv.Square(sv.Interval(1, 3), 5).image == sv.Interval(4, 16)
-    assert sv.Square(sv.Integers(1, 3), "1.5").image == sv.Interval(0, "2.25")
-    assert sv.Square(sv.Integers(1, 3), 2).encode(3) == 1
-    restored = sv.Mechanism.from_spec(sv.mechanism("hybrid", sv.Square(sv.Integers(1, 3), 2), epsilon=1).spec())
-    assert restored.domain == sv.Square(sv.Integers(1, 3), 2)
+    assert Square(sv.Interval(1, 3), 5).image == sv.Interval(4, 16)
+    assert Square(sv.Integers(1, 3), "1.5").image == sv.Interval(0, "2.25")
+    assert Square(sv.Integers(1, 3), 2).encode(3) == 1
+    restored = sv.Mechanism.from_spec(sv.mechanism("hybrid", Square(sv.Integers(1, 3), 2), epsilon=1).spec())
+    assert restored.domain == Square(sv.Integers(1, 3), 2)
 
 
 # --- joint cells ----------------------------------------------------------------------------------------------------

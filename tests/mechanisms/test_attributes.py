@@ -13,6 +13,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Bits, Fakes, Subset
+from sottovoce.core.domain import Fields, Select
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.each import CountEach
@@ -86,7 +87,7 @@ def test_fakes_are_unbiased_and_as_precise_as_predicted() -> None:
     assert np.abs(found.values - truth).max() < 5 * found.std_errors.max()
     predicted = m.variance({"sex": truth[:2], "answer": truth[2:]}, 30_000)
     assert found.std_errors**2 == pytest.approx(predicted, rel=0.05)
-    sex = found.answer(sv.Frequency(sv.Select(CATEGORIES, ["sex"])))
+    sex = found.answer(sv.Frequency(Select(CATEGORIES, ["sex"])))
     assert sex.values == pytest.approx(found.values[:2]) and list(sex.labels) == ["f", "m"]
     low, high = found.ci(0.999)
     assert ((low <= truth) & (truth <= high)).all() and sex.ci(0.999).low == pytest.approx(low[:2])
@@ -129,7 +130,7 @@ def test_a_protocol_of_attributes_is_saved_closed_and_checked() -> None:
 
 
 def test_fields_are_a_view_of_the_whole_record() -> None:
-    some = sv.Fields(MIXED, ["answer", "sex"])
+    some = Fields(MIXED, ["answer", "sex"])
     assert some.encode({"sex": "m", "hours": 3, "answer": 2}) == (2, 1)
     assert list(some.labels()) == ["answer", "sex"] and type(some).from_fields({"of": MIXED.spec(), "names": ["sex"]})
     for outside in ({"sex": "m", "answer": 2}, {"sex": "m", "hours": 11, "answer": 2}, 3):
@@ -137,7 +138,7 @@ def test_fields_are_a_view_of_the_whole_record() -> None:
             some.encode(outside)
     for names in ([], ["sex", "sex"], ["age"]):
         with pytest.raises(sv.ParameterError, match="distinct names"):
-            sv.Fields(MIXED, names)
+            Fields(MIXED, names)
     for names in ("sex", [3], None, {"sex": 1}):
         with pytest.raises(sv.SpecError, match=r"must be a (list|text)"):
             type(some).from_fields({"of": MIXED.spec(), "names": names})

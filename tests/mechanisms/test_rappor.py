@@ -13,10 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 import sottovoce as sv
+from sottovoce.client import Untimed
 from sottovoce.client.memo import Memo, Spent
 from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PermutationMap, PoolMap, Public, RowMap, Subset
+from sottovoce.core.domain import Domain
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.cohorts import CountCohorts
@@ -49,7 +51,7 @@ def stages(mechanism: Mechanism) -> tuple[Bits, Bits]:
     ],
 )
 def test_both_budgets_are_those_of_the_erratum(
-    name: str, domain: sv.Domain, hashes: int, options: dict[str, object], epsilon: str
+    name: str, domain: Domain, hashes: int, options: dict[str, object], epsilon: str
 ) -> None:
     m = sv.mechanism(name, domain, epsilon=epsilon, **options)
     first, second = stages(m)
@@ -234,7 +236,7 @@ def test_cohort_and_memo_survive_a_restart_and_distinct_values_are_counted(name:
     path = tmp_path / "memo"
     kept, cohorts = [], set()
     for value in ("owl", "owl", "lark", "owl"):
-        device = sv.Client.from_spec(spec, memo=path, lifetime_limit=6, tick=sv.Untimed())  # as after a restart
+        device = sv.Client.from_spec(spec, memo=path, lifetime_limit=6, tick=Untimed())  # as after a restart
         message = device.report(value)
         kept.append(Memo(path).keep(device.mechanism, value))
         if name == "rappor":
@@ -251,8 +253,7 @@ def test_cohort_and_memo_survive_a_restart_and_distinct_values_are_counted(name:
 def test_a_device_answers_any_text_through_rappor(tmp_path: Path) -> None:
     m = sv.mechanism("rappor", sv.Text(), epsilon=2)
     messages = [
-        sv.Client(m, memo=tmp_path / str(device), tick=sv.Untimed()).report(f"word {device % 3}")
-        for device in range(30)
+        sv.Client(m, memo=tmp_path / str(device), tick=Untimed()).report(f"word {device % 3}") for device in range(30)
     ]
     found = m.estimate(m.tally(messages), candidates=["word 0", "word 1"])
     assert found.n == 30 and list(found.labels) == ["word 0", "word 1"]

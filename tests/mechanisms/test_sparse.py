@@ -21,7 +21,7 @@ from sottovoce.core.channel.facets import dimensions_of, rounding_of, slots_of
 from sottovoce.core.channel.vector.place import signed_rows
 from sottovoce.core.channel.vector.signs import pattern, patterns, score
 from sottovoce.core.coins import TapeCoins
-from sottovoce.core.domain import domain_from_spec
+from sottovoce.core.domain import Domain, domain_from_spec
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency, VectorMean
@@ -44,7 +44,7 @@ E1 = odds(Decimal(1))
 SHORT = 8
 
 
-def vectors(dimensions: int, most: int, bound: Any = "0.5") -> sv.Domain:
+def vectors(dimensions: int, most: int, bound: Any = "0.5") -> Domain:
     return sv.Sparse(dimensions, most, bound)
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.testing import check_mechanism
 
-DOMAINS: dict[str, tuple[sv.Domain, dict[str, Any]]] = {
+DOMAINS: dict[str, tuple[Domain, dict[str, Any]]] = {
     "two": (sv.Integers(0, 1), {}),
     "whole": (sv.Integers(18, 24), {}),
     "named": (sv.Categories(["never", "rarely", "often", "always"]), {}),

@@ -37,6 +37,8 @@ from sottovoce.core.channel import (
     Window,
 )
 from sottovoce.core.coins import Coins
+from sottovoce.core.domain import Powers
+from sottovoce.core.errors import TooLargeError
 from sottovoce.core.exact import law, law_of, public_words, worst_ratio
 from sottovoce.core.guarantee import IDEALISED, Approximate, Guarantee, UtilityOptimised
 from sottovoce.core.question import Frequency, VectorMean
@@ -164,14 +166,14 @@ def test_ratios_of_endless_fractions_are_refused() -> None:
     inner: Channel = Table([[half + 3, half - 3], [half - 5, half + 5]])
     for _ in range(6):
         inner = Then(inner, Table([[half + 7, half - 7], [half - 9, half + 9]]))
-    with pytest.raises(sv.TooLargeError, match="too long"):
+    with pytest.raises(TooLargeError, match="too long"):
         SampledCoordinates((LINE,) * 65536, inner, 65535).ratio()
 
 
 def test_a_delta_over_endless_pairs_of_codes_is_refused() -> None:
     vectors = sv.Sparse(9, 3)  # 835 codes: 16 outputs for each of 700,000 pairs
     channel, loose = Then(Place(vectors), Block(SignedSets(9, 16, 1), UNIT * 3 // 4)), Approximate(Decimal("0.5"))
-    with pytest.raises(sv.TooLargeError, match="delta"):
+    with pytest.raises(TooLargeError, match="delta"):
         sv.Mechanism("x", VectorMean(vectors), channel, Decimal(1), CountOutputs(), guarantee=loose)
     few = sv.Sparse(2, 1)
     small = Then(Place(few), Block(SignedSets(2, 4, 1), UNIT * 3 // 4))
@@ -213,7 +215,7 @@ def test_a_number_beside_its_square_need_not_be_rounded() -> None:
     table = Table([[half + number, half - number] for number in range(10)])
     for first in (table, Subset(10, 1, UNIT // 3)):
         square = Then(Rounding(0, 81, 4), Subset(5, 1, UNIT // 3))
-        domain = sv.Powers(sv.Integers(0, 9))
+        domain = Powers(sv.Integers(0, 9))
         m = sv.Mechanism("x", sv.Variance(domain.of), Each((first, square)), Decimal(9), CountJoint(), domain=domain)
         answers = [0, 3, 9, 4]
         codes = batch_codes(m, answers)
@@ -332,7 +334,7 @@ def test_closed_forms_of_random_nodes_are_those_of_their_laws(seed: int) -> None
         codes = [*channel.codes(), *codes_between(rng, channel)]
         try:
             worst = max(worst_of(rng, channel, codes, words) for words in public_words(channel))
-        except sv.TooLargeError:
+        except TooLargeError:
             continue
         assert worst == claimed, channel
         found += 1

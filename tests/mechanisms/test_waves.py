@@ -14,6 +14,7 @@ import sottovoce as sv
 from sottovoce.core.channel import ArcSets, Block, Channel, Then, Window
 from sottovoce.core.channel.finite.block import nearest_arc
 from sottovoce.core.coins import SeededCoins
+from sottovoce.core.domain import Domain
 from sottovoce.core.exact import law
 from sottovoce.mechanisms.distribution.common import arc_share, bandwidth
 from sottovoce.testing import check_mechanism
@@ -136,7 +137,7 @@ def test_a_wave_of_shape_one_is_the_square_wave() -> None:
 
 
 @pytest.mark.parametrize("domain", [sv.Interval(0, 1), sv.Circle(24), sv.Categories(list("abcdefgh"))])
-def test_a_mixed_wave_is_either_wave_by_a_fair_coin(domain: sv.Domain) -> None:
+def test_a_mixed_wave_is_either_wave_by_a_fair_coin(domain: Domain) -> None:
     size = {} if isinstance(domain, sv.Categories) else {"buckets": 8}
     names = ("square-wave-discrete", "coded-wave", "mixed-wave")
     square, coded, mixed = (sv.mechanism(name, domain, epsilon=1, **size) for name in names)

@@ -15,6 +15,7 @@ from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
+from sottovoce.core.round import Arm, Round
 from sottovoce.privacy.alarms import Check, Checks, alarms, of_tally, spread, uniform
 from sottovoce.privacy.drawn import ALPHA
 from sottovoce.tally.tally import Tally
@@ -169,10 +170,10 @@ def test_chosen_public_functions_and_arms_and_ids() -> None:
     assert [one.of for one in raised] == ["public functions of flh", "hash values of flh"]
     assert [one.where for one in raised] == ["place 1", "place 1"]
     one, two = honest("grr", 4), honest("grr", 4, n=6000)
-    arms = sv.Round((sv.Arm("a", one.mechanism), sv.Arm("b", two.mechanism)))
+    arms = Round((Arm("a", one.mechanism), Arm("b", two.mechanism)))
     assert [check.of for check in alarms([one, two], arms=arms).raised] == ["arms of a round"]
     assert alarms([one, one], arms=arms).raised == ()
-    chosen = sv.Round(arms.arms, chosen=True)
+    chosen = Round(arms.arms, chosen=True)
     assert alarms([one, two], arms=chosen).raised == ()
     with pytest.raises(ParameterError, match="one tally for each"):
         alarms([one], arms=arms)

@@ -28,7 +28,7 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins, SystemCoins
-from sottovoce.core.domain import Integers
+from sottovoce.core.domain import Above, Bins, Domain, Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.mechanism import Mechanism
@@ -110,12 +110,12 @@ def test_options_of_the_registry(options: tuple[str, dict[str, int]]) -> None:
     [
         sv.Categories(["lark", "owl", "neither"]),
         sv.Categories([3, 1, 4]),
-        sv.Bins.even(sv.Interval(0, 1), 3),
-        sv.Above(sv.Integers(0, 9), 5),
+        Bins.even(sv.Interval(0, 1), 3),
+        Above(sv.Integers(0, 9), 5),
     ],
     ids=repr,
 )
-def test_domains_refuse_what_is_foreign(domain: sv.Domain) -> None:
+def test_domains_refuse_what_is_foreign(domain: Domain) -> None:
     certificate = timed(sv.mechanism("grr", domain, epsilon=1))
     assert certificate.ok, certificate
 

@@ -21,7 +21,7 @@ from sottovoce.core.channel.finite import bits
 from sottovoce.core.channel.vector import place
 from sottovoce.core.channel.vector.place import Place, signed_rows
 from sottovoce.core.coins import Coins
-from sottovoce.core.domain import Integers, Sparse
+from sottovoce.core.domain import Domain, Integers, Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.privacy.audit import audit
 from sottovoce.privacy.drawn import LARGER_RATIO, WRONG_BITS, WRONG_SUPPORT, many_codes, some_codes
@@ -80,7 +80,7 @@ def weight_eight(patch: Patch) -> Channel:
     return channel
 
 
-def flattened(name: str, domain: sv.Domain) -> Callable[[Patch], Channel]:
+def flattened(name: str, domain: Domain) -> Callable[[Patch], Channel]:
     """The log ratio of the whole channel times 0.8, of this instance only."""
 
     def wrong(patch: Patch) -> Channel:

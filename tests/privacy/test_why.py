@@ -19,6 +19,7 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.exact import law, worst_distinction, worst_ratio
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.privacy import declared, drawn, follow, forever, problems
+from sottovoce.privacy.blackbox import BlackBoxCertificate, audit_black_box, command_source, samples_needed
 from sottovoce.privacy.drawn import SOME_ID
 from sottovoce.privacy.problems import INFINITE, REMEDIES, remedy
 from sottovoce.privacy.worst import WorstCase
@@ -175,7 +176,7 @@ def test_an_audit_of_a_function_points_to_the_black_box() -> None:
 
 
 def test_the_black_box_is_exported_and_does_what_the_sentence_says() -> None:
-    found = sv.audit_black_box(lambda answer: answer, [0, 1], claimed=1, samples=1000)
-    assert isinstance(found, sv.BlackBoxCertificate) and found.refuted
-    assert sv.samples_needed(0.9, 0.1, claimed=1) < 1000
-    assert sv.command_source(["true"]).command == ("true",)
+    found = audit_black_box(lambda answer: answer, [0, 1], claimed=1, samples=1000)
+    assert isinstance(found, BlackBoxCertificate) and found.refuted
+    assert samples_needed(0.9, 0.1, claimed=1) < 1000
+    assert command_source(["true"]).command == ("true",)

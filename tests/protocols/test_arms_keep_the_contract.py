@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Clamp, Domain
 from sottovoce.core.guarantee import Approximate
 from sottovoce.mechanisms.mean.gaussian import build as gaussian
 from sottovoce.protocols.play import State
@@ -56,12 +57,12 @@ def test_arms_keep_the_contract(name: str) -> None:
 
 @pytest.mark.parametrize("domain", [sv.Interval(-1, 1), sv.Integers(3, 9)], ids=["interval", "integers"])
 @pytest.mark.parametrize("method", [pytest.param(m, marks=[] if m in QUICK else [pytest.mark.slow]) for m in SPLIT])
-def test_a_number_and_its_square_side_by_side_keep_the_contract(method: str, domain: sv.Domain) -> None:
+def test_a_number_and_its_square_side_by_side_keep_the_contract(method: str, domain: Domain) -> None:
     check_mechanism(sv.VarianceRounds(domain, 2, method="split-eps", mechanism=method).start().arms[0].mechanism)
 
 
-@pytest.mark.parametrize("domain", [sv.Interval(0, 1), sv.Clamp(sv.Interval(0, 200), "121.9", "124.2")], ids=["0", "1"])
-def test_gaussian_noise_keeps_the_contract_with_its_delta(domain: sv.Domain) -> None:
+@pytest.mark.parametrize("domain", [sv.Interval(0, 1), Clamp(sv.Interval(0, 200), "121.9", "124.2")], ids=["0", "1"])
+def test_gaussian_noise_keeps_the_contract_with_its_delta(domain: Domain) -> None:
     check_mechanism(gaussian(domain, epsilon=4, delta="0.01", steps=3))
 
 
@@ -75,5 +76,5 @@ def test_an_unused_delta_is_noticed() -> None:
 
 def test_the_ends_of_a_range_in_decimals_have_a_variance() -> None:
     """The float 124.2 lies above the decimal 124.2, and is the same answer."""
-    m = sv.mechanism("bernoulli", sv.Clamp(sv.Interval(0, 200), Decimal("121.9"), Decimal("124.2")), epsilon=1)
+    m = sv.mechanism("bernoulli", Clamp(sv.Interval(0, 200), Decimal("121.9"), Decimal("124.2")), epsilon=1)
     assert m.variance(124.2) == m.variance(Decimal("124.2"))

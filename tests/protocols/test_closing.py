@@ -10,8 +10,15 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.question import Question
+from sottovoce.core.round import Arm, Protocol, Round
+from sottovoce.protocols.ask import AskEveryone
 from sottovoce.protocols.checkpoints import checkpoint, resume
+from sottovoce.protocols.mean.personal import PersonalBudgetMean
+from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.protocols.play import State, play, replay, states
+from sottovoce.protocols.ranges.clamped import ClampedMeanRound
+from sottovoce.protocols.ranges.densest import DensestInterval
 from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.tally.tally import Tally
 from tests.protocols.test_checkpoints import EVERY
@@ -27,7 +34,7 @@ def choices(name: str, answers: Any) -> Any:
 @pytest.mark.parametrize("name", EACH)
 def test_every_protocol_has_a_question_and_a_budget_that_no_arm_exceeds(name: str) -> None:
     protocol, answers = EVERY[name]
-    assert isinstance(protocol.question, sv.Question)
+    assert isinstance(protocol.question, Question)
     spent = set()
     for state in (State.first(protocol), *rounds(protocol, answers, seed=1, choices=choices(name, answers))):
         spent |= {arm.mechanism.claimed for arm in (() if state.is_over else state.round.arms)}
@@ -95,7 +102,7 @@ def test_what_is_missing_is_said(seed: int) -> None:
     spread = sv.VarianceRounds(sv.Interval(-1, 1), 2, method="sequential", mechanism="bernoulli", first=1_000)
     found = next(rounds(spread, answers, seed=seed)).closed()
     assert list(found) == ["mean"] and "at least two reports of the square" in found["mean"].missing
-    asked = sv.AskEveryone(sv.mechanism("bernoulli", sv.Interval(-1, 1), epsilon=1), quota=100)
+    asked = AskEveryone(sv.mechanism("bernoulli", sv.Interval(-1, 1), epsilon=1), quota=100)
     found = sv.simulate(asked, answers[:60], seed=seed, closing=True)
     assert found["answer"].missing == "Closed early: 60 of 100 reports were counted."
     assert sv.simulate(asked, answers[:100], seed=seed, closing=True)["answer"].missing is None
@@ -121,7 +128,7 @@ def test_a_range_search_has_a_mean_whenever_it_is_closed() -> None:
     last = max(count for count, _ in widths)
     assert min(width for count, width in widths if count == last) < 500
     # Numbers without anyone who was asked about the part beyond: everyone there may be at the end of the domain.
-    clamped = sv.ClampedMeanRound(sv.Interval(0, 100), 2, 10, 40, 1000)
+    clamped = ClampedMeanRound(sv.Interval(0, 100), 2, 10, 40, 1000)
     begun = play_round(clamped.start(), np.full(20, 30.0), seed=1)
     asked = [begun[0], *(Tally.empty(tally.mechanism) for tally in begun[1:])]
     found = clamped.advance((asked,), closing=True)
@@ -170,7 +177,7 @@ def test_a_variance_of_few_squares_is_covered_and_doubted(seed: int) -> None:
 
 
 def test_a_simulation_with_too_few_participants_can_be_closed(seed: int) -> None:
-    search = sv.DensestInterval(sv.Integers(0, 15), 2, first=1_000)
+    search = DensestInterval(sv.Integers(0, 15), 2, first=1_000)
     with pytest.raises(sv.ParameterError, match="Round 1 waits for 1000"):
         sv.simulate(search, [3] * 600, seed=seed)
     found = sv.simulate(search, [3] * 600, seed=seed, closing=True)
@@ -209,12 +216,12 @@ def test_an_unfinished_round_is_only_for_closing(seed: int) -> None:
 
 
 def test_a_protocol_that_does_not_close_is_a_mistake_of_its_author() -> None:
-    class Endless(sv.Protocol):
+    class Endless(Protocol):
         epsilon = 1
         question = sv.Frequency(sv.Integers(0, 3))
 
-        def start(self) -> sv.Round:
-            return sv.Round((sv.Arm("a", sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)),), quota=2)
+        def start(self) -> Round:
+            return Round((Arm("a", sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)),), quota=2)
 
         def advance(self, history: Any, closing: bool = False) -> Any:
             return self.start()
@@ -228,12 +235,12 @@ def test_a_protocol_that_does_not_close_is_a_mistake_of_its_author() -> None:
 def test_each_round_costs_one_step(seed: int) -> None:
     steps: list[tuple[int, bool]] = []
 
-    class Counting(sv.Protocol):
+    class Counting(Protocol):
         epsilon = 1
         question = sv.Frequency(sv.Integers(0, 3))
 
-        def start(self) -> sv.Round:
-            return sv.Round((sv.Arm("a", sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)),), quota=20)
+        def start(self) -> Round:
+            return Round((Arm("a", sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)),), quota=20)
 
         def advance(self, history: Any, closing: bool = False) -> Any:
             steps.append((len(history), closing))
@@ -280,12 +287,10 @@ def test_a_checkpoint_leads_to_the_round_that_it_was_in() -> None:
 def test_what_a_protocol_designs_is_a_part_of_the_budget_of_its_specification() -> None:
     from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 
-    few = sv.PersonalBudgetMean(sv.Interval(0, 1), [f"1.{i}" for i in range(10)])
+    few = PersonalBudgetMean(sv.Interval(0, 1), [f"1.{i}" for i in range(10)])
     assert protocol_from_spec(protocol_spec(few)) == few
-    many = sv.PersonalBudgetMean(sv.Interval(0, 1), [f"1.{i:03}" for i in range(200)])
-    nested = sv.Parallel(
-        tuple(sv.Branch(f"{i}", sv.AdaptiveMeanRounds(sv.Interval(0, 1), 1, 10**5)) for i in range(60))
-    )
+    many = PersonalBudgetMean(sv.Interval(0, 1), [f"1.{i:03}" for i in range(200)])
+    nested = Parallel(tuple(Branch(f"{i}", sv.AdaptiveMeanRounds(sv.Interval(0, 1), 1, 10**5)) for i in range(60)))
     for large in (many, nested):
         with pytest.raises(sv.SpecError, match="steps of work to find its rounds where"):
             protocol_from_spec(protocol_spec(large))

@@ -19,7 +19,7 @@ import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Table, Then, closed_forms
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import domain_from_spec
+from sottovoce.core.domain import Above, Clamp, Digit, domain_from_spec
 from sottovoce.core.guarantee import Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean
@@ -62,13 +62,13 @@ NAMES = list(protocols(10_000))
 
 # --- digits ------------------------------------------------------------------------------------------------------
 def test_a_digit_is_the_cell_of_a_number_counted_round_and_round() -> None:
-    view = sv.Digit(sv.Interval(-9, 9), "0.7", 4, "0.05")
+    view = Digit(sv.Interval(-9, 9), "0.7", 4, "0.05")
     for value in (-9, -0.65, 0.05, 0.04999999, 0.75, 0.7499999, 2.85, 8.999, 9):
         exact = (Fraction(repr(value)) - Fraction("0.05")) / Fraction("0.7")
         assert view.encode(value) == math.floor(exact) % 4
     assert view.size == 4 and list(view.labels()) == [0, 1, 2, 3]
     assert domain_from_spec(view.spec()) == view
-    whole = sv.Digit(sv.Integers(-10, 10), 3, 5)
+    whole = Digit(sv.Integers(-10, 10), 3, 5)
     assert [whole.encode(value) for value in range(-10, 11)] == [(value // 3) % 5 for value in range(-10, 11)]
     for value in view.foreign():
         with pytest.raises(sv.DomainError):
@@ -82,9 +82,9 @@ def test_a_digit_is_the_cell_of_a_number_counted_round_and_round() -> None:
         (sv.Categories(["a", "b"]), 1, 4),
     ):
         with pytest.raises(sv.ParameterError):
-            sv.Digit(*wrong)  # type: ignore[arg-type]
+            Digit(*wrong)  # type: ignore[arg-type]
     with pytest.raises(sv.ParameterError):
-        sv.Digit(LINE, 1, 4, "nan")
+        Digit(LINE, 1, 4, "nan")
 
 
 @pytest.mark.parametrize("width", ["0.1", "0.3", "1", "1048576", "0.000001"])
@@ -94,9 +94,9 @@ def test_batches_of_digits_and_sides_are_those_of_the_domain(width: str) -> None
     grid = np.round(rng.normal(345.6, 20, 400), 1)
     values = np.concatenate([grid, np.nextafter(grid, 1e9), rng.normal(-12.3, 3, 400), [-1e3, 1e3, 0.0, -0.0, 0.3]])
     views: tuple[Any, ...] = (
-        sv.Digit(LINE, width, 4, "0.1"),
-        sv.Digit(LINE, width, 2, "-999.9"),
-        sv.Above(LINE, 345.6),
+        Digit(LINE, width, 4, "0.1"),
+        Digit(LINE, width, 2, "-999.9"),
+        Above(LINE, 345.6),
     )
     for view in views:
         assert encode(view, values).tolist() == [view.encode(value) for value in values.tolist()]
@@ -109,13 +109,13 @@ def test_batches_of_digits_and_sides_are_those_of_the_domain(width: str) -> None
 
 # --- the law -----------------------------------------------------------------------------------------------------
 VIEWS = {
-    "fine digits": (sv.Digit(WIDE, "0.4", 4, "0.3"), "grr"),
-    "digits": (sv.Digit(WIDE, "1.5", 4, "-500000"), "grr"),
-    "three": (sv.Digit(WIDE, "2.8", 3), "grr"),
-    "coarse digits": (sv.Digit(WIDE, "4096", 4, "57.5"), "grr"),
-    "side": (sv.Above(WIDE, "12346"), "rr"),
-    "clamped": (sv.Clamp(WIDE, "12344", "12347.5"), "bernoulli"),
-    "clamped noise": (sv.Clamp(WIDE, "12344", "12347.5"), "laplace"),
+    "fine digits": (Digit(WIDE, "0.4", 4, "0.3"), "grr"),
+    "digits": (Digit(WIDE, "1.5", 4, "-500000"), "grr"),
+    "three": (Digit(WIDE, "2.8", 3), "grr"),
+    "coarse digits": (Digit(WIDE, "4096", 4, "57.5"), "grr"),
+    "side": (Above(WIDE, "12346"), "rr"),
+    "clamped": (Clamp(WIDE, "12344", "12347.5"), "bernoulli"),
+    "clamped noise": (Clamp(WIDE, "12344", "12347.5"), "laplace"),
 }
 
 
@@ -152,7 +152,7 @@ def test_the_law_of_a_report_is_that_of_the_domain_and_the_channel(name: str) ->
 
 def test_the_information_is_that_of_randomized_response_at_the_mean() -> None:
     """(2p - 1)**2 (2 / pi) / sigma**2: the best that one bit can tell."""
-    side = sv.mechanism("rr", sv.Above(LINE, 3), epsilon=1)
+    side = sv.mechanism("rr", Above(LINE, 3), epsilon=1)
     told = math.tanh(0.5)
     assert informed([(side, 1.0)], 3.0, 2.0)[0, 0] == pytest.approx(told**2 * 2 / math.pi / 4, rel=1e-6)
     assert best_error(1, 10_000) == pytest.approx(math.sqrt(math.pi / 2) / told / 100, rel=1e-6)
@@ -160,7 +160,7 @@ def test_the_information_is_that_of_randomized_response_at_the_mean() -> None:
 
 @pytest.mark.parametrize("known", [2.0, None])
 def test_reports_that_say_nothing_leave_everything_open(known: float | None) -> None:
-    side = sv.mechanism("rr", sv.Above(LINE, 3), epsilon=1)
+    side = sv.mechanism("rr", Above(LINE, 3), epsilon=1)
     none, some = (Likelihood((ArmCells(side, np.array(cells)),), known) for cells in ([0, 0], [6, 4]))
     assert none.variance(3.0, 2.0)[0, 0] == math.inf
     if known is not None:
@@ -171,7 +171,7 @@ def test_reports_that_say_nothing_leave_everything_open(known: float | None) -> 
 
 def test_the_climb_ends_at_the_top() -> None:
     rng = np.random.default_rng(3)
-    arms = [sv.mechanism("grr", sv.Digit(LINE, width, 4), epsilon=2) for width in ("1", "2", "4")]
+    arms = [sv.mechanism("grr", Digit(LINE, width, 4), epsilon=2) for width in ("1", "2", "4")]
     parts = tuple(ArmCells(arm, rng.multinomial(4000, law(arm, 5.3, 1.7))) for arm in arms)
     likelihood = Likelihood(parts)
     mean, deviation = likelihood.climb(4.6, 2.2, (0.5, 5.0))

@@ -11,9 +11,18 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Select
 from sottovoce.core.question import Several
+from sottovoce.core.round import Arm, Protocol
+from sottovoce.protocols.ask import AskEveryone, AskOneOf
 from sottovoce.protocols.checkpoints import checkpoint, resume
+from sottovoce.protocols.mean.personal import PersonalBudgetMean
+from sottovoce.protocols.nested.parallel import Branch, Parallel
+from sottovoce.protocols.nested.sequential import Sequential
 from sottovoce.protocols.play import State, replay
+from sottovoce.protocols.ranges.clamped import ClampedMeanRound
+from sottovoce.protocols.ranges.densest import DensestInterval
+from sottovoce.protocols.ranges.search import RangeSearchRounds
 from sottovoce.protocols.simulate import rounds
 from sottovoce.testing.statistics import ALPHA
 
@@ -21,35 +30,35 @@ DIGITS = sv.Integers(0, 7)
 ANSWERS = np.random.default_rng(3).integers(0, 8, 6_000)
 
 
-def ask(epsilon: Any, quota: int | None = None, name: str = "answer") -> sv.AskEveryone:
-    return sv.AskEveryone(sv.mechanism("grr", DIGITS, epsilon=epsilon), name, quota)
+def ask(epsilon: Any, quota: int | None = None, name: str = "answer") -> AskEveryone:
+    return AskEveryone(sv.mechanism("grr", DIGITS, epsilon=epsilon), name, quota)
 
 
-BOTH = sv.Parallel(
+BOTH = Parallel(
     (
-        sv.Branch("a", sv.DensestInterval(DIGITS, 1, first=900)),
-        sv.Branch("b", sv.VarianceRounds(DIGITS, 2, method="sequential", mechanism="bernoulli", first=700), 2),
-        sv.Branch("c", ask("0.5")),
+        Branch("a", DensestInterval(DIGITS, 1, first=900)),
+        Branch("b", sv.VarianceRounds(DIGITS, 2, method="sequential", mechanism="bernoulli", first=700), 2),
+        Branch("c", ask("0.5")),
     )
 )
 
 
 def test_the_budget_is_the_largest_of_any_branch() -> None:
     assert BOTH.epsilon == 2
-    assert sv.Parallel((sv.Branch("c", ask("0.5")), sv.Branch("d", ask("0.25")))).epsilon == Decimal("0.5")
-    asked = sv.AskOneOf((sv.Arm("x", ask(1).mechanism), sv.Arm("y", ask(3).mechanism)))
+    assert Parallel((Branch("c", ask("0.5")), Branch("d", ask("0.25")))).epsilon == Decimal("0.5")
+    asked = AskOneOf((Arm("x", ask(1).mechanism), Arm("y", ask(3).mechanism)))
     assert asked.epsilon == 3 and all(arm.mechanism.epsilon <= 3 for arm in asked.start().arms)
 
 
 def test_the_question_is_the_one_of_all_branches_or_several() -> None:
-    same = sv.Parallel((sv.Branch("c", ask("0.5")), sv.Branch("d", ask("0.25"))))
+    same = Parallel((Branch("c", ask("0.5")), Branch("d", ask("0.25"))))
     assert same.question == sv.Frequency(DIGITS)
     assert isinstance(BOTH.question, Several) and BOTH.question.domain == DIGITS
     assert [question.kind for question in BOTH.question.questions] == ["frequency", "variance"]
     person = sv.Record({"smokes": sv.Categories(["no", "yes"]), "type": sv.Categories(["lark", "owl"])})
     names = ("smokes", "type")
-    arms = tuple(sv.Arm(name, sv.mechanism("grr", sv.Select(person, [name]), epsilon=1)) for name in names)
-    assert sv.AskOneOf(arms).question.domain == person
+    arms = tuple(Arm(name, sv.mechanism("grr", Select(person, [name]), epsilon=1)) for name in names)
+    assert AskOneOf(arms).question.domain == person
     with pytest.raises(sv.ParameterError, match="not views of one answer"):
         _ = Several((sv.Frequency(DIGITS), sv.Mean(sv.Interval(0, 1)))).domain
 
@@ -90,12 +99,12 @@ def test_side_by_side_finds_the_truth_and_can_stop_anywhere(seed: int) -> None:
 
 
 def test_branches_that_cannot_stand_side_by_side_are_refused() -> None:
-    personal = sv.PersonalBudgetMean(sv.Interval(0, 1), [1, 2])
+    personal = PersonalBudgetMean(sv.Interval(0, 1), [1, 2])
     with pytest.raises(sv.ParameterError, match="choose their arm"):
-        sv.Parallel((sv.Branch("a", personal), sv.Branch("b", ask(1)))).start()
-    for wrong in ((), (sv.Branch("a", ask(1)), sv.Branch("a", ask(2)))):
+        Parallel((Branch("a", personal), Branch("b", ask(1)))).start()
+    for wrong in ((), (Branch("a", ask(1)), Branch("a", ask(2)))):
         with pytest.raises(sv.ParameterError, match="names must differ"):
-            sv.Parallel(wrong)
+            Parallel(wrong)
     with pytest.raises(sv.ParameterError, match="not those of the protocols"):
         BOTH.advance(((),))
 
@@ -113,7 +122,7 @@ def test_closing_side_by_side_says_what_is_missing(seed: int) -> None:
 
 # --- one after another -------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class AskAgain(sv.Sequential):
+class AskAgain(Sequential):
     """Asks some, then others, with another budget."""
 
     epsilon: Any
@@ -124,10 +133,10 @@ class AskAgain(sv.Sequential):
         return sv.Frequency(DIGITS)
 
     @property
-    def opening(self) -> sv.Protocol:
+    def opening(self) -> Protocol:
         return ask(self.budgets[0], 500, "early")
 
-    def following(self, found: Any, rounds: Any) -> sv.Protocol:
+    def following(self, found: Any, rounds: Any) -> Protocol:
         assert found["early"].n == rounds[0][0].n
         return ask(self.budgets[1], name="late")
 
@@ -136,7 +145,7 @@ def test_the_second_protocol_follows_the_first(seed: int) -> None:
     found = sv.simulate(AskAgain(2), ANSWERS, seed=seed)
     assert list(found) == ["early", "late"] and found["early"].n == 500 and found["late"].n == 5_500
     assert found["early"].missing is None
-    inside = sv.Parallel((sv.Branch("x", AskAgain(2)), sv.Branch("y", ask(1))))
+    inside = Parallel((Branch("x", AskAgain(2)), Branch("y", ask(1))))
     assert inside.epsilon == 2 and list(sv.simulate(inside, ANSWERS, seed=seed)) == ["x: early", "x: late", "y: answer"]
 
 
@@ -149,14 +158,14 @@ def test_no_part_spends_more_than_the_whole_promises(seed: int) -> None:
 
 def test_a_range_search_is_its_search_and_then_its_mean() -> None:
     whole = sv.RangeSearchMean(sv.Interval(0, 1000), 2, 4_000, method="bernoulli")
-    assert isinstance(whole.opening, sv.RangeSearchRounds) and whole.epsilon == whole.opening.epsilon == 2
+    assert isinstance(whole.opening, RangeSearchRounds) and whole.epsilon == whole.opening.epsilon == 2
     assert whole.start() == whole.opening.start()
     answers = np.random.default_rng(1).normal(300, 5, 4_000)
     last = list(rounds(whole, answers, seed=1))[-1]
     *search, numbers = last.history
     found = replay(whole.opening, search)
     following = whole.following(found.estimates, tuple(search))
-    assert isinstance(following, sv.ClampedMeanRound) and following.searchers == sum(t.n for s in search for t in s)
+    assert isinstance(following, ClampedMeanRound) and following.searchers == sum(t.n for s in search for t in s)
     again = following.advance((numbers,))
     assert again["mean"].value == last.estimates["mean"].value
     assert again["range"].evidence.low < 300 < again["range"].evidence.high
@@ -164,13 +173,13 @@ def test_a_range_search_is_its_search_and_then_its_mean() -> None:
 
 def test_an_inner_protocol_takes_one_step_for_each_round(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
-    plain = sv.RangeSearchRounds.advance
+    plain = RangeSearchRounds.advance
 
     def counted(self: Any, history: Any, closing: bool = False) -> Any:
         steps.append(len(history))
         return plain(self, history, closing)
 
-    monkeypatch.setattr(sv.RangeSearchRounds, "advance", counted)
+    monkeypatch.setattr(RangeSearchRounds, "advance", counted)
     whole = sv.RangeSearchMean(sv.Interval(0, 1000), 2, 4_000, method="bernoulli")
     answers = np.random.default_rng(2).normal(300, 5, 4_000)
     last = list(rounds(whole, answers, seed=2))[-1]

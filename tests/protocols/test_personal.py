@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.coins import SeededCoins
 from sottovoce.protocols.checkpoints import checkpoint, resume
+from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.play import State
+from sottovoce.protocols.shares.personal import PersonalBudgetShares
 from sottovoce.protocols.simulate import play_round
 
 DOMAIN = sv.Interval(0, 10)
@@ -21,7 +24,7 @@ def crowd(n: int, seed: int, dependent: bool = False) -> tuple[np.ndarray, np.nd
 
 
 def test_the_weights_are_participants_over_variance() -> None:
-    protocol = sv.PersonalBudgetMean(DOMAIN, [0.5, 1, 4], method="piecewise")
+    protocol = PersonalBudgetMean(DOMAIN, [0.5, 1, 4], method="piecewise")
     answers, choices = crowd(6000, 1)
     found = sv.simulate(protocol, answers, seed=1, choices=choices)
     arms = protocol.start().arms
@@ -41,7 +44,7 @@ def test_the_weights_are_participants_over_variance() -> None:
 )
 def test_the_interval_of_the_combined_mean_covers(method: str) -> None:
     """300 runs: a true coverage of 95 % leaves [90, 99] % with probability below 1e-6."""
-    protocol = sv.PersonalBudgetMean(DOMAIN, ["0.5", "1", "4"], method=method)
+    protocol = PersonalBudgetMean(DOMAIN, ["0.5", "1", "4"], method=method)
     hits = {"mean": 0, "everyone": 0}
     for run in range(300):
         answers, choices = crowd(3000, run)
@@ -54,7 +57,7 @@ def test_the_interval_of_the_combined_mean_covers(method: str) -> None:
 
 
 def test_where_the_choice_tells_only_everyone_is_right_and_the_difference_is_seen() -> None:
-    protocol = sv.PersonalBudgetMean(DOMAIN, [1, 2, 4], method="piecewise")
+    protocol = PersonalBudgetMean(DOMAIN, [1, 2, 4], method="piecewise")
     answers, choices = crowd(40_000, 3, dependent=True)
     found = sv.simulate(protocol, answers, seed=3, choices=choices)
     low, high = found["everyone"].ci(1 - 1e-6, target="sample")
@@ -65,7 +68,7 @@ def test_where_the_choice_tells_only_everyone_is_right_and_the_difference_is_see
 
 
 def test_a_history_is_saved_and_gone_on_with() -> None:
-    protocol = sv.PersonalBudgetMean(DOMAIN, [1, 2])
+    protocol = PersonalBudgetMean(DOMAIN, [1, 2])
     answers, choices = crowd(500, 4)
     tallies = play_round(protocol.start(), answers, seed=4, choices=choices % 2)
     again = resume(checkpoint(State.first(protocol).after(tallies)))
@@ -73,7 +76,7 @@ def test_a_history_is_saved_and_gone_on_with() -> None:
 
 
 def test_hoeffding_is_wider_and_two_sided() -> None:
-    protocol = sv.PersonalBudgetMean(DOMAIN, [1, 2], method="bernoulli")
+    protocol = PersonalBudgetMean(DOMAIN, [1, 2], method="bernoulli")
     answers, choices = crowd(500, 5)
     found = sv.simulate(protocol, answers, seed=5, choices=choices % 2)["mean"]
     low, high = found.quiet_ci(0.95, method="hoeffding")
@@ -83,29 +86,29 @@ def test_hoeffding_is_wider_and_two_sided() -> None:
 
 
 def test_bad_input_gets_one_sentence() -> None:
-    protocol = sv.PersonalBudgetMean(DOMAIN, [1, 2])
+    protocol = PersonalBudgetMean(DOMAIN, [1, 2])
     with pytest.raises(sv.ParameterError, match="choices"):
         sv.simulate(protocol, [1.0, 2.0], seed=1)
     with pytest.raises(sv.ParameterError, match="from 0 to 1"):
         sv.simulate(protocol, [1.0, 2.0], seed=1, choices=[0, 2])
     with pytest.raises(sv.ParameterError, match="choose their arm"):
-        protocol.start().assign(sv.SeededCoins(1))
+        protocol.start().assign(SeededCoins(1))
     with pytest.raises(sv.ParameterError, match="at least one budget"):
-        sv.PersonalBudgetMean(DOMAIN, [])
+        PersonalBudgetMean(DOMAIN, [])
     with pytest.raises(sv.ParameterError, match="method"):
-        sv.PersonalBudgetMean(DOMAIN, [1], method="grr")
+        PersonalBudgetMean(DOMAIN, [1], method="grr")
 
 
 def test_the_combined_mean_is_not_less_precise_than_everyone() -> None:
     """With large budgets sampling is most of the error, and noise alone would weigh the larger budget too much."""
-    protocol = sv.PersonalBudgetMean(sv.Interval(-1, 1), ["4", "8"], method="pm-sub")
+    protocol = PersonalBudgetMean(sv.Interval(-1, 1), ["4", "8"], method="pm-sub")
     rng = np.random.default_rng(0)
     found = sv.simulate(protocol, rng.uniform(-1, 1, 4000), seed=1, choices=rng.integers(0, 2, 4000))
     assert found["mean"].std_errors[0] <= found["everyone"].std_errors[0] * 1.01
 
 
 def test_where_no_noise_is_seen_the_budgets_agree_or_not() -> None:
-    protocol = sv.PersonalBudgetMean(sv.Integers(0, 1), ["8", "16"], method="bernoulli")
+    protocol = PersonalBudgetMean(sv.Integers(0, 1), ["8", "16"], method="bernoulli")
     same = sv.simulate(protocol, [1] * 20, seed=1, choices=[0, 1] * 10)
     assert same["mean"].evidence.heterogeneity in (0.0, 1.0)
 
@@ -114,8 +117,8 @@ def test_where_no_noise_is_seen_the_budgets_agree_or_not() -> None:
 def test_estimates_that_assume_independent_choices_say_so() -> None:
     """By design: reports show a choice that depends on the answer in few runs only, and then intervals miss."""
     for protocol, name, answers in (
-        (sv.PersonalBudgetMean(DOMAIN, [1, 2], method="bernoulli"), "mean", [3.0] * 4000),
-        (sv.PersonalBudgetShares(sv.Integers(0, 3), [1, 2]), "shares", [0, 1, 2, 3] * 1000),
+        (PersonalBudgetMean(DOMAIN, [1, 2], method="bernoulli"), "mean", [3.0] * 4000),
+        (PersonalBudgetShares(sv.Integers(0, 3), [1, 2]), "shares", [0, 1, 2, 3] * 1000),
     ):
         found = sv.simulate(protocol, answers, seed=5, choices=[0, 1] * 2000)
         for one in (found[name], found[name].project("range" if name == "mean" else "simplex")):
@@ -139,7 +142,7 @@ def shares_crowd(n: int, seed: int, dependent: bool = False) -> tuple[np.ndarray
 @pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
 @pytest.mark.parametrize("method", ["subset", "hadamard"])
 def test_shares_of_chosen_budgets_are_weighted_by_their_laws(method: str) -> None:
-    protocol = sv.PersonalBudgetShares(FOUR, [0.5, 1, 4], method=method)
+    protocol = PersonalBudgetShares(FOUR, [0.5, 1, 4], method=method)
     answers, choices = shares_crowd(6000, 1)
     found = sv.simulate(protocol, answers, seed=1, choices=choices)
     arms = protocol.start().arms
@@ -157,7 +160,7 @@ def test_shares_of_chosen_budgets_are_weighted_by_their_laws(method: str) -> Non
 
 
 def test_where_the_budget_depends_on_the_answer_only_everyone_is_right() -> None:
-    protocol = sv.PersonalBudgetShares(FOUR, [1, 2, 4])
+    protocol = PersonalBudgetShares(FOUR, [1, 2, 4])
     answers, choices = shares_crowd(40_000, 3, dependent=True)
     found = sv.simulate(protocol, answers, seed=3, choices=choices)
     truth = np.bincount(answers, minlength=4) / len(answers)
@@ -169,11 +172,11 @@ def test_where_the_budget_depends_on_the_answer_only_everyone_is_right() -> None
 
 
 def test_personal_shares_are_saved_and_bad_ones_refused() -> None:
-    protocol = sv.PersonalBudgetShares(FOUR, [1, 2])
+    protocol = PersonalBudgetShares(FOUR, [1, 2])
     answers, choices = shares_crowd(500, 4)
     tallies = play_round(protocol.start(), answers, seed=4, choices=choices % 2)
     again = resume(checkpoint(State.first(protocol).after(tallies)))
     assert np.array_equal(again.estimates["shares"].values, protocol.advance([tallies])["shares"].values)
     for wrong in ({"epsilons": []}, {"epsilons": [1], "method": "laplace"}):
         with pytest.raises(sv.ParameterError):
-            sv.PersonalBudgetShares(FOUR, **wrong)
+            PersonalBudgetShares(FOUR, **wrong)

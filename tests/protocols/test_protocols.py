@@ -17,10 +17,14 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.coins import TapeCoins
+from sottovoce.core.domain import Select
+from sottovoce.core.question import Question
+from sottovoce.core.round import Arm, Protocol, Round
 from sottovoce.core.specs import canonical
 from sottovoce.protocols import simulate as room
 from sottovoce.protocols.ask import AskEveryone, AskOneOf
 from sottovoce.protocols.checkpoints import checkpoint, resume
+from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State, replay
 from sottovoce.protocols.ranges.densest import DensestInterval
@@ -31,11 +35,11 @@ TYPES = sv.Categories(["lark", "owl", "neither"])
 HOURS = sv.Integers(0, 15)
 
 
-def arms(*weights: int, epsilon: float = 2.0) -> tuple[sv.Arm, ...]:
+def arms(*weights: int, epsilon: float = 2.0) -> tuple[Arm, ...]:
     """Arms that ask the same question by different methods."""
     names = ["grr", "oue", "subset", "hadamard"]
     return tuple(
-        sv.Arm(name, sv.mechanism(name, HOURS, epsilon=epsilon), weight)
+        Arm(name, sv.mechanism(name, HOURS, epsilon=epsilon), weight)
         for name, weight in zip(names, weights, strict=False)
     )
 
@@ -109,20 +113,20 @@ def test_every_interval_can_be_looked_into(low: int, intervals: int) -> None:
 
 # --- everyone answers once --------------------------------------------------------------------------
 @dataclasses.dataclass(frozen=True)
-class Listen(sv.Protocol):
+class Listen(Protocol):
     """Hands out its rounds one after the other, and then all tallies."""
 
-    rounds: tuple[sv.Round, ...]
+    rounds: tuple[Round, ...]
 
     @property
-    def question(self) -> sv.Question:
+    def question(self) -> Question:
         return self.rounds[0].arms[0].mechanism.question
 
     @property
     def epsilon(self) -> Any:
         return max(arm.mechanism.claimed for round_ in self.rounds for arm in round_.arms)
 
-    def start(self) -> sv.Round:
+    def start(self) -> Round:
         return self.rounds[0]
 
     def advance(self, history: Any, closing: bool = False) -> Any:
@@ -138,8 +142,8 @@ def test_every_participant_answers_exactly_once(seed: int) -> None:
     seed is fixed by default.
     """
     people = sv.Integers(0, 999)
-    clear = [sv.Arm(name, sv.mechanism("grr", people, epsilon=20), w) for name, w in (("a", 1), ("b", 2), ("c", 5))]
-    rounds = (sv.Round(tuple(clear[:2]), quota=300), sv.Round(tuple(clear), quota=1), sv.Round((clear[0],)))
+    clear = [Arm(name, sv.mechanism("grr", people, epsilon=20), w) for name, w in (("a", 1), ("b", 2), ("c", 5))]
+    rounds = (Round(tuple(clear[:2]), quota=300), Round(tuple(clear), quota=1), Round((clear[0],)))
     answers = np.random.default_rng(seed).permutation(1000)
     for given in (answers, answers.tolist(), pd.Series(answers, index=answers[::-1])):
         history = sv.simulate(Listen(rounds), given, seed=seed)["history"]
@@ -149,7 +153,7 @@ def test_every_participant_answers_exactly_once(seed: int) -> None:
 
 
 def test_without_a_seed_coins_are_fresh() -> None:
-    rounds = Listen((sv.Round(arms(1, 1), quota=50), sv.Round(arms(1, 1))))
+    rounds = Listen((Round(arms(1, 1), quota=50), Round(arms(1, 1))))
     a, b = (sv.simulate(rounds, np.arange(16).repeat(20))["history"] for _ in range(2))
     assert a != b
     assert sum(tally.n for tallies in a for tally in tallies) == 320
@@ -157,15 +161,15 @@ def test_without_a_seed_coins_are_fresh() -> None:
 
 def test_a_seed_fixes_everything_and_neighbouring_seeds_share_nothing() -> None:
     """Replicates with seeds 0, 1, 2, ... must be independent: no arm of one may hear the noise of an arm of another."""
-    same = tuple(sv.Arm(name, sv.mechanism("grr", HOURS, epsilon=0.1)) for name in ("a", "b", "c"))
-    one_arm = [Listen((sv.Round((arm,)),)) for arm in same]
+    same = tuple(Arm(name, sv.mechanism("grr", HOURS, epsilon=0.1)) for name in ("a", "b", "c"))
+    one_arm = [Listen((Round((arm,)),)) for arm in same]
     answers = np.zeros(2000, int)
     first, second = (sv.simulate(protocol, answers, seed=5)["history"] for protocol in one_arm[:2])
     assert first == second
     seen = []
     for seed in range(8):
         for quota in (600, None):
-            protocol = Listen((sv.Round(same, quota=quota), *([sv.Round(same)] if quota else [])))
+            protocol = Listen((Round(same, quota=quota), *([Round(same)] if quota else [])))
             seen += [
                 tally.cells for tallies in sv.simulate(protocol, answers, seed=seed)["history"] for tally in tallies
             ]
@@ -184,8 +188,8 @@ def test_a_seed_fixes_everything_and_neighbouring_seeds_share_nothing() -> None:
 def test_the_arm_does_not_depend_on_the_answer(seed: int) -> None:
     """The same people are asked in the same round and arm, whatever they hold."""
     people = sv.Integers(0, 499)
-    clear = tuple(sv.Arm(name, sv.mechanism("grr", people, epsilon=20), w) for name, w in (("a", 2), ("b", 3)))
-    protocol = Listen((sv.Round(clear, quota=200), sv.Round(clear)))
+    clear = tuple(Arm(name, sv.mechanism("grr", people, epsilon=20), w) for name, w in (("a", 2), ("b", 3)))
+    protocol = Listen((Round(clear, quota=200), Round(clear)))
 
     def asked(answers: Any) -> list[list[set[int]]]:
         """Who is in which round and arm: a person's name is their answer."""
@@ -200,7 +204,7 @@ def test_the_arm_does_not_depend_on_the_answer(seed: int) -> None:
 def test_weights_are_respected(seed: int) -> None:
     """Binomial tests, each with a false-alarm rate of ALPHA, which also notice a weight that is 30 % off."""
     weights, n = (1, 2, 5, 8), 40_000
-    chosen = room._assign(sv.Round(arms(*weights)), n, seed)
+    chosen = room._assign(Round(arms(*weights)), n, seed)
     for place, weight in enumerate(weights):
         check_rate(f"arm {place}", int((chosen == place).sum()), n, weight / 16)
 
@@ -208,13 +212,13 @@ def test_weights_are_respected(seed: int) -> None:
 def test_the_order_of_the_participants_is_uniform(seed: int) -> None:
     """Those who come first in the list are in the first round as often as others."""
     m = sv.mechanism("grr", sv.Integers(0, 1), epsilon=20)
-    protocol = Listen((sv.Round((sv.Arm("a", m),), quota=10_000), sv.Round((sv.Arm("a", m),))))
+    protocol = Listen((Round((Arm("a", m),), quota=10_000), Round((Arm("a", m),))))
     answers = np.repeat([1, 0], [20_000, 20_000])
     first = sv.simulate(protocol, answers, seed=seed)["history"][0][0]
     check_rate("the first half of the list in the first round", int(first.cells[1]), first.n, 0.5)
 
 
-def assigned_one_by_one(stage: sv.Round, participants: int, seed: int) -> list[int]:
+def assigned_one_by_one(stage: Round, participants: int, seed: int) -> list[int]:
     stream = room._stream(seed)
     found = []
     for place in range(participants):
@@ -226,14 +230,14 @@ def assigned_one_by_one(stage: sv.Round, participants: int, seed: int) -> list[i
 
 @pytest.mark.parametrize("weights", [(1,), (1, 1), (3, 5), (1, 2, 4, 1), (1 << 20, 1, (1 << 20) - 7)])
 def test_everyone_at_once_is_everyone_by_the_coins_of_a_round(weights: tuple[int, ...], seed: int) -> None:
-    stage = sv.Round(arms(*weights))
+    stage = Round(arms(*weights))
     assert room._assign(stage, 400, seed).tolist() == assigned_one_by_one(stage, 400, seed)
     assert len(room._assign(stage, 0, seed)) == 0
 
 
 def test_rejected_tickets_are_drawn_again_like_the_scalar_coins_do(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With 53 bits nothing is ever rejected, so here some words are too large to be a ticket."""
-    stage = sv.Round(arms(3, 4, 4))
+    stage = Round(arms(3, 4, 4))
     assert UNIT % stage.weight
     original = room.WordStream.rows
 
@@ -251,7 +255,7 @@ def test_rejected_tickets_are_drawn_again_like_the_scalar_coins_do(seed: int, mo
 
 
 # --- stop, save, go on ------------------------------------------------------------------------------
-def through(protocol: sv.Protocol, answers: list[Any], *, stop: bool) -> Any:
+def through(protocol: Protocol, answers: list[Any], *, stop: bool) -> Any:
     """Round by round; `stop` writes the state to bytes after each of them and forgets everything else."""
     state, left = State.first(protocol), list(answers)
     while not state.is_over:
@@ -302,7 +306,7 @@ def test_a_simulation_goes_on_after_saved_rounds(seed: int) -> None:
 
 def test_a_protocol_is_written_down_and_read_back() -> None:
     prior = sv.Prior.beta(2, 5, 0, 10)
-    personal = sv.PersonalBudgetMean(sv.Interval(0, 10), [1, "0.5"], prior=prior)
+    personal = PersonalBudgetMean(sv.Interval(0, 10), [1, "0.5"], prior=prior)
     for protocol in (*PROTOCOLS.values(), personal):
         spec = protocol_spec(protocol)
         assert protocol_from_spec(spec) == protocol == protocol_from_spec(canonical(spec))
@@ -413,13 +417,13 @@ def test_answers_outside_the_domain_are_refused() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: sv.Round(()),
-        lambda: sv.Round((*arms(1), *arms(1))),
-        lambda: sv.Round(arms(1), quota=0),
-        lambda: sv.Round(arms(1), quota=1.5),  # type: ignore[arg-type]
+        lambda: Round(()),
+        lambda: Round((*arms(1), *arms(1))),
+        lambda: Round(arms(1), quota=0),
+        lambda: Round(arms(1), quota=1.5),  # type: ignore[arg-type]
         lambda: arms(0),
         lambda: arms(1 << 21),
-        lambda: sv.Arm("a", arms(1)[0].mechanism, True),
+        lambda: Arm("a", arms(1)[0].mechanism, True),
         lambda: AskOneOf(()),
         lambda: AskOneOf((*arms(1), *arms(1))),
         lambda: DensestInterval(HOURS, 1.0, first=10, intervals=1),
@@ -443,7 +447,7 @@ def test_protocols_are_pure_and_frozen(name: str) -> None:
     history, _ = through(protocol, list(range(16)) * 60, stop=False)
     for length in range(1, len(history) + 1):
         a, b = protocol.advance(history[:length]), protocol.advance(history[:length])
-        if isinstance(a, sv.Round):
+        if isinstance(a, Round):
             assert a == b
         else:
             assert list(a) == list(b)
@@ -457,14 +461,14 @@ def test_protocols_are_pure_and_frozen(name: str) -> None:
 
 def test_a_list_of_arms_becomes_a_tuple() -> None:
     listed = list(arms(1, 2))
-    stage, protocol = sv.Round(listed), AskOneOf(listed)  # type: ignore[arg-type]
+    stage, protocol = Round(listed), AskOneOf(listed)  # type: ignore[arg-type]
     listed.clear()
     assert len(stage.arms) == len(protocol.arms) == 2
     assert hash(stage) == hash(protocol.start())
 
 
 def test_the_budget_of_a_round_is_that_of_its_most_telling_arm() -> None:
-    stage = sv.Round((*arms(1, epsilon=1.0), sv.Arm("much", sv.mechanism("grr", HOURS, epsilon=3.0))))
+    stage = Round((*arms(1, epsilon=1.0), Arm("much", sv.mechanism("grr", HOURS, epsilon=3.0))))
     assert stage.epsilon == pytest.approx(3.0, abs=1e-9)
     assert stage.weight == 2
     assert [stage.arm_at(ticket) for ticket in range(2)] == [0, 1]
@@ -477,8 +481,8 @@ def test_a_table_is_a_crowd_of_records(seed: int) -> None:
     """Each arm looks at its own columns, one alone or two together."""
     record = sv.Record({"type": TYPES, "hours": sv.Integers(0, 3), "age": sv.Integers(18, 99)})
     build = [
-        sv.Arm("type", sv.mechanism("grr", sv.Select(record, ["type"]), epsilon=3.0)),
-        sv.Arm("both", sv.mechanism("oue", sv.Select(record, ["type", "hours"]), epsilon=3.0), 2),
+        Arm("type", sv.mechanism("grr", Select(record, ["type"]), epsilon=3.0)),
+        Arm("both", sv.mechanism("oue", Select(record, ["type", "hours"]), epsilon=3.0), 2),
     ]
     rng = np.random.default_rng(seed)
     n = 6000

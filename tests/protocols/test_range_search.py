@@ -15,6 +15,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.domain import Above, Clamp
+from sottovoce.core.round import Arm, Round
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State, play
@@ -140,7 +141,7 @@ def test_everyone_answers_once_and_no_round_costs_more(seed: int) -> None:
     answers = rng.exponential(20, 20_000)
     asked = 0
 
-    def ask(stage: sv.Round, number: int) -> Any:
+    def ask(stage: Round, number: int) -> Any:
         nonlocal asked
         assert stage.epsilon <= 1
         n = len(answers) - asked if stage.quota is None else stage.quota
@@ -201,12 +202,12 @@ def test_batches_and_laws_give_the_same_search(seed: int) -> None:
 # --- results -----------------------------------------------------------------------------------------------------
 def known_last(domain: Any, low: Any, high: Any, answers: Any, seed: int, *, epsilon: float = 4) -> dict[str, Any]:
     """The results of a last round with many participants in every arm."""
-    arms = [sv.Arm("number", sv.mechanism("bernoulli", Clamp(domain, low, high), epsilon=epsilon))]
+    arms = [Arm("number", sv.mechanism("bernoulli", Clamp(domain, low, high), epsilon=epsilon))]
     for start, end, at in ((domain.low, low, low), (high, domain.high, high)):
         if start < end:
-            arms.append(sv.Arm(f"share {at}", sv.mechanism("rr", Above(domain, at), epsilon=epsilon)))
-            arms.append(sv.Arm(f"rest {at}", sv.mechanism("bernoulli", Clamp(domain, start, end), epsilon=epsilon)))
-    return dict(range_estimates(domain, play_round(sv.Round(tuple(arms)), answers, seed=seed), 7))
+            arms.append(Arm(f"share {at}", sv.mechanism("rr", Above(domain, at), epsilon=epsilon)))
+            arms.append(Arm(f"rest {at}", sv.mechanism("bernoulli", Clamp(domain, start, end), epsilon=epsilon)))
+    return dict(range_estimates(domain, play_round(Round(tuple(arms)), answers, seed=seed), 7))
 
 
 @pytest.mark.parametrize(("low", "high"), [(-1, 3), (-2, 3), (-1, 10), (-2, 10)])

@@ -12,6 +12,8 @@ import sottovoce as sv
 from sottovoce.core.round import Round
 from sottovoce.estimate.request import IntervalRequest
 from sottovoce.estimate.vector_mean.evidence import from_cells
+from sottovoce.protocols.ask import AskEveryone
+from sottovoce.protocols.ranges.clamped import ClampedMeanRound
 from sottovoce.protocols.ranges.results import range_estimates
 from sottovoce.study.planners.vector_mean import mean_coordinate_variance
 from sottovoce.tally.laws import law_at
@@ -29,7 +31,7 @@ def _report_law(mechanism: sv.Mechanism, answers: list[float], shares: list[floa
 def _last_rounds(epsilon: int, participants: int, rare: float, runs: int) -> tuple[list[dict], float]:
     """Last rounds of a search that has found [0, 10], with few answers far above it; and the true mean."""
     left = participants - sv.RangeSearchMean(WIDE, epsilon, participants).opening.searchers
-    last = sv.ClampedMeanRound(WIDE, epsilon, 0, 10, left).start()
+    last = ClampedMeanRound(WIDE, epsilon, 0, 10, left).start()
     answers, shares = [2.0, 8.0, 9e5], [(1 - rare) / 2, (1 - rare) / 2, rare]
     laws = [_report_law(arm.mechanism, answers, shares) for arm in last.arms]
     weights = np.array([arm.weight for arm in last.arms]) / last.weight
@@ -181,8 +183,8 @@ def test_the_noise_of_whole_numbers_counts_no_rounding(domain: sv.Integers) -> N
 def test_a_table_of_vectors_is_simulated_like_an_array() -> None:
     box = sv.mechanism("split-n", sv.Box(0, 1, 2), epsilon=1, inner="bernoulli")
     rows = np.random.default_rng(1).random((300, 2))
-    table = sv.simulate(sv.AskEveryone(box), pd.DataFrame(rows), seed=1)["answer"]
-    assert np.array_equal(table.values, sv.simulate(sv.AskEveryone(box), rows, seed=1)["answer"].values)
+    table = sv.simulate(AskEveryone(box), pd.DataFrame(rows), seed=1)["answer"]
+    assert np.array_equal(table.values, sv.simulate(AskEveryone(box), rows, seed=1)["answer"].values)
 
 
 def test_gaussian_digits_of_too_few_are_refused() -> None:

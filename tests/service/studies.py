@@ -17,7 +17,9 @@ import sottovoce as sv
 from sottovoce.core.asked import Asked
 from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
 from sottovoce.core.exchange.wire import MOST_REPORTS, Batch
-from sottovoce.core.round import Protocol
+from sottovoce.core.round import Arm, Protocol
+from sottovoce.protocols.ask import AskEveryone, AskOneOf
+from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.service.collector import Collector, add_study
 from sottovoce.service.intake import Submission
 from sottovoce.service.logs import make_log
@@ -56,15 +58,15 @@ def grr(k: int = 3) -> sv.Mechanism:
     return sv.mechanism("grr", TYPE if k == 3 else sv.Integers(0, k - 1), epsilon=1)
 
 
-def side(protocol: Protocol, name: str = "type") -> sv.Parallel:
+def side(protocol: Protocol, name: str = "type") -> Parallel:
     """A protocol as a study asks it."""
-    return sv.Parallel((sv.Branch(name, protocol),))
+    return Parallel((Branch(name, protocol),))
 
 
-def everyone(*mechanisms: sv.Mechanism) -> sv.Parallel:
+def everyone(*mechanisms: sv.Mechanism) -> Parallel:
     """One round in which the mechanisms are the arms."""
-    arms = tuple(sv.Arm(f"arm {place}", one) for place, one in enumerate(mechanisms))
-    return side(sv.AskOneOf(arms) if len(arms) > 1 else sv.AskEveryone(mechanisms[0], "type"))
+    arms = tuple(Arm(f"arm {place}", one) for place, one in enumerate(mechanisms))
+    return side(AskOneOf(arms) if len(arms) > 1 else AskEveryone(mechanisms[0], "type"))
 
 
 def first_manifest(protocol: Protocol, collection: Collection | None = None, **facts: Any) -> Manifest:

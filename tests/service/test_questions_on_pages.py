@@ -9,6 +9,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.asked import Asked
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.service.pages import view
 from sottovoce.service.pages.templating import rendered
 from sottovoce.service.pages.words import words
@@ -49,7 +50,7 @@ def test_a_question_has_its_card_and_its_field(kind: str) -> None:
     page = rendered("live.html", running=SimpleNamespace(name="study"), outcome=outcome, cards=cards, **values)
     assert "<svg" in page and "What is it?" in page and "planned ±" in page
     assert all(f'<th scope="row">{study_question(asked).said_of(line)}' in page for line in result.lines(0.95))
-    arms = sv.Round((sv.Arm("asked", mechanism),))
+    arms = Round((Arm("asked", mechanism),))
     manifest = Manifest(FACTS, (asked,), arms)
     form = rendered(
         *("participant.html",),

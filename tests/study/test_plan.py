@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.question import QUESTIONS, question_class
+from sottovoce.core.question import QUESTIONS, Question, question_class
+from sottovoce.core.round import Protocol
 from sottovoce.study import search
 from sottovoce.study.plan import Goal
 
@@ -22,7 +23,7 @@ GROUPS = sv.Categories(["a", "b", "c"])
 
 @dataclass(frozen=True)
 class Case:
-    question: sv.Question
+    question: Question
     options: dict[str, Any] = field(default_factory=dict)
     points: int = 2  # one where linear programs make each plan slow
 
@@ -180,7 +181,7 @@ def test_a_plan_says_what_its_errors_are(case: Case) -> None:
     assert len(plan.expected_frame()) == (3 if isinstance(case.question, sv.GroupMean) else 0)
     for option in plan.options:
         assert option.decoder == "linear"
-        if isinstance(option.procedure, sv.Protocol):
+        if isinstance(option.procedure, Protocol):
             assert option.protocol.question == case.question or isinstance(case.question, (sv.Attributes, sv.Variance))
         else:
             assert option.mechanism.question.domain == case.question.domain

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Domain
 from sottovoce.core.registry import names
 from sottovoce.design.bound import bound
 from sottovoce.design.workload import workload
@@ -18,7 +19,7 @@ from sottovoce.tally.tally import Tally
 EIGHT = sv.Integers(0, 7)
 CLOCK = sv.Circle(24)
 SHARES = np.full(8, 1 / 8)
-CASES: dict[str, tuple[sv.Domain, str]] = {
+CASES: dict[str, tuple[Domain, str]] = {
     "cdf": (EIGHT, "cdf"),
     "quantiles": (EIGHT, "quantiles"),
     "ranges": (EIGHT, "ranges"),

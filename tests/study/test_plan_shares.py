@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Bins
 from sottovoce.core.exchange import codec
 from sottovoce.estimate.frequency.evidence import from_cells
+from sottovoce.study.detect import smallest_share
 from sottovoce.study.planners.frequency import CLOSE, LARGE, _rank
 from sottovoce.tally.counts import simulate_cells
 
@@ -148,7 +150,7 @@ def test_a_plan_can_be_read_and_tabulated() -> None:
 
 
 def test_texts_and_views_can_be_planned() -> None:
-    ages = sv.Bins.even(sv.Integers(18, 97), 8)
+    ages = Bins.even(sv.Integers(18, 97), 8)
     for domain in (sv.Categories(["lark", "owl"]), ages):
         made = sv.plan(sv.Frequency(domain), epsilon="0.5", participants=100)
         assert made.best.mechanism.domain == domain
@@ -233,7 +235,7 @@ def test_the_smallest_share_is_distinguished_from_zero_as_often_as_promised(
     """By the shipped exact interval: from the law of its counts, or drawn for Hadamard sums."""
     n, power = 20_000, 0.8
     m = sv.mechanism(name, sv.Integers(0, 15), epsilon=epsilon)
-    share = sv.smallest_share(m, n, power=power, among=among)
+    share = smallest_share(m, n, power=power, among=among)
     assert share is not None
     level = 1 - 0.05 / among
     held = np.array([round(share * n), *[(n - round(share * n)) // 15] * 15])
@@ -244,23 +246,23 @@ def test_the_smallest_share_is_distinguished_from_zero_as_often_as_promised(
         for row in cells
     ]
     assert np.mean(told) == pytest.approx(power, abs=5 * math.sqrt(power * (1 - power) / 600))
-    less = sv.smallest_share(m, 4 * n, power=power, among=among)
+    less = smallest_share(m, 4 * n, power=power, among=among)
     assert less == pytest.approx(share / 2, rel=0.05)
 
 
 def test_no_share_is_distinguished_from_zero_by_one_report_and_the_advice_says_what_can_be() -> None:
     m = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
-    assert sv.smallest_share(m, 1) is None
+    assert smallest_share(m, 1) is None
     assert (
         "no share can be distinguished from zero"
         in sv.plan(sv.Frequency(sv.Integers(0, 3)), epsilon=1, participants=2).advice
     )
     made = plan(16, 1.0)
-    share = sv.smallest_share(made.best.mechanism, N)
+    share = smallest_share(made.best.mechanism, N)
     assert f"A share of {share:.3g} is distinguished from zero with probability 80 %" in made.advice
     for wrong in ({"level": 1.5}, {"power": 0.0}, {"among": 0}):
         with pytest.raises(sv.ParameterError):
-            sv.smallest_share(m, 10, **wrong)
+            smallest_share(m, 10, **wrong)
 
 
 def test_close_methods_are_within_five_percent_and_hashing_many_candidates_comes_last() -> None:

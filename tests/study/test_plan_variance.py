@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Clamp
 from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
 from sottovoce.protocols.variance.shares import OFF
+from sottovoce.study.planners.base import Option
 
 UNIT_RANGE = sv.Interval(0, 1)
 
 
-def rounds(option: sv.Option) -> VarianceRounds:
+def rounds(option: Option) -> VarianceRounds:
     assert isinstance(option.protocol, VarianceRounds)
     return option.protocol
 
@@ -92,4 +94,4 @@ def test_plans_that_make_no_sense_are_refused(options: dict[str, Any], match: st
 
 def test_views_have_no_plan() -> None:
     with pytest.raises(sv.ParameterError, match="a range of numbers"):
-        sv.plan(sv.Variance(sv.Clamp(sv.Interval(0, 10), 2, 8)), epsilon=1, participants=1000)
+        sv.plan(sv.Variance(Clamp(sv.Interval(0, 10), 2, 8)), epsilon=1, participants=1000)

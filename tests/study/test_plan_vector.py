@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Domain
 
 
 @pytest.mark.slow
@@ -66,6 +67,6 @@ def test_the_first_choice_keeps_its_promise() -> None:
         (sv.Box(0, 1, 2), {"epsilon": -1}, "epsilon"),
     ],
 )
-def test_bad_input_gets_one_sentence(domain: sv.Domain, options: dict, sentence: str) -> None:
+def test_bad_input_gets_one_sentence(domain: Domain, options: dict, sentence: str) -> None:
     with pytest.raises(sv.ParameterError, match=sentence):
         sv.plan(sv.VectorMean(domain), **{"epsilon": 1, "participants": 100, **options})

@@ -3,6 +3,7 @@
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.question import Question
 from sottovoce.study.reading import StudyFileError, parse_study, read_study
 
 GOOD = """\
@@ -68,7 +69,7 @@ def test_a_good_file():
         ('ask = "circular-mean"\nperiod = 24', sv.CircularMean(sv.Circle(24))),
     ],
 )
-def test_a_kind_of_question_in_a_file(table: str, question: sv.Question):
+def test_a_kind_of_question_in_a_file(table: str, question: Question):
     study, mistakes = parse_study(f'{GOOD}[questions.more]\ntext = {{ en = "?", de = "?" }}\n{table}\n'.encode())
     assert mistakes == [] and study.question("more").question == question
 

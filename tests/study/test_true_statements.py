@@ -10,6 +10,7 @@ import sottovoce as sv
 from sottovoce.client.participant import Participant
 from sottovoce.client.tick import Untimed
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.privacy.accounting.study import StudyAccount
 from sottovoce.service.pages.view import fields
 from sottovoce.study.dossier.consent import consent_page
@@ -37,10 +38,10 @@ def a_manifest(asked=ASKED[1:], **changes):
     study = sv.Study("sleep", **{**ABOUT, **changes}, questions=asked)
     methods = {"group-mean": "group-bernoulli"}
     arms = [
-        sv.Arm(one.name, sv.mechanism(methods.get(one.question.kind, "grr"), one.question.domain, epsilon=2), 1)
+        Arm(one.name, sv.mechanism(methods.get(one.question.kind, "grr"), one.question.domain, epsilon=2), 1)
         for one in asked
     ]
-    return Manifest(study.facts, study.questions, sv.Round(tuple(arms)))
+    return Manifest(study.facts, study.questions, Round(tuple(arms)))
 
 
 def test_a_publication_counts_a_report_once_that_answers_two_questions():

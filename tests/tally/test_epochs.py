@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.round import check_tallies
+from sottovoce.core.round import Arm, check_tallies
 from sottovoce.core.specs import canonical
 from sottovoce.files.counts import account, fold
+from sottovoce.protocols.ask import AskOneOf
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.play import State
 from sottovoce.tally.tally import MAX_EPOCH
@@ -72,6 +73,15 @@ def test_sums_of_engines_keep_epochs_apart() -> None:
     assert account(rows).reports == 62
 
 
+@pytest.mark.parametrize("key", [4, 1 << 31, 3_000_000_000, (1 << 32) - 15, (1 << 32) + 4, (5 << 32) - (1 << 20)])
+def test_rows_of_cells_that_no_tally_has_are_refused(key: int) -> None:
+    """Below the cells of a later epoch lie those that say what else was seen, and below them none."""
+    rows = [(GRR.fingerprint, 0, cell, count) for cell, count in tally().to_rows()]
+    assert fold([*rows, (GRR.fingerprint, 0, -8, 1), (GRR.fingerprint, 0, -14, 1)], GRR) == tally()
+    with pytest.raises(sv.ParameterError, match="'cell'"):
+        fold([*rows, (GRR.fingerprint, 0, key, 1)], GRR)
+
+
 def test_bytes_with_a_wrong_epoch_are_refused() -> None:
     for epoch in (0, MAX_EPOCH + 1):
         body = tally(5).to_bytes()[:-32][:-4] + epoch.to_bytes(4, "little")
@@ -93,7 +103,7 @@ def test_an_epoch_is_a_small_number(wrong: object) -> None:
 
 
 def test_the_tallies_of_a_round_are_of_one_epoch() -> None:
-    protocol = sv.AskOneOf((sv.Arm("a", GRR), sv.Arm("b", GRR)))
+    protocol = AskOneOf((Arm("a", GRR), Arm("b", GRR)))
     state = State.first(protocol)
     with pytest.raises(sv.ParameterError, match=r"^The tallies of a round are of one epoch\. Got 0 and 4\.$"):
         check_tallies(state.round, (tally(), tally(4)))

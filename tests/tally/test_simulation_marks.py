@@ -14,9 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.domain import Box, Pair
+from sottovoce.core.domain import Box, Pair, Select
+from sottovoce.core.question import Question
+from sottovoce.estimate.group_mean.within import group_frequencies
 from sottovoce.fast.batch import from_messages
 from sottovoce.files.arrow import from_arrow, to_arrow
+from sottovoce.protocols.ask import AskEveryone
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.play import State
 from sottovoce.protocols.simulate import play_round
@@ -76,7 +79,7 @@ def test_tallies_keep_the_mark_in_bytes_and_rows(simulated: bool) -> None:
     assert sv.Tally.from_rows(GRR, found.to_rows()).simulated is simulated
     assert ("simulation" in repr(found)) is simulated
     assert ((-2, 1) in list(found.to_rows())) is simulated
-    begun = State.first(sv.AskEveryone(found.mechanism)).counted((found,))
+    begun = State.first(AskEveryone(found.mechanism)).counted((found,))
     assert resume(checkpoint(begun)).begun[0].simulated is simulated
 
 
@@ -108,7 +111,7 @@ def test_tallies_that_are_drawn_are_marked() -> None:
 
 # --- estimates --------------------------------------------------------------------------------------------
 NUMBERS = sv.Interval(0, 1)
-QUESTIONS: dict[type[sv.Question], tuple[sv.Mechanism, Any]] = {
+QUESTIONS: dict[type[Question], tuple[sv.Mechanism, Any]] = {
     sv.Frequency: (GRR, ANSWERS),
     sv.Mean: (MECHANISMS["bernoulli"], ANSWERS),
     sv.VectorMean: (sv.mechanism("duchi-linf", Box(0, 1, 3), epsilon=1), [[0.1, 0.2, 0.3]] * 100),
@@ -133,7 +136,7 @@ def says_simulation(estimate: Any, simulated: bool) -> None:
 @pytest.mark.parametrize("simulated", [True, False])
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
-def test_estimates_say_simulation(question: type[sv.Question], simulated: bool) -> None:
+def test_estimates_say_simulation(question: type[Question], simulated: bool) -> None:
     mechanism, answers = QUESTIONS[question]
     found = mechanism.estimate(mechanism.tally(mechanism.privatize(answers, seed=1 if simulated else None)))
     says_simulation(found, simulated)
@@ -162,10 +165,10 @@ def test_parts_of_an_estimate_by_group_say_simulation(simulated: bool) -> None:
 @pytest.mark.parametrize("simulated", [True, False])
 def test_shares_within_groups_say_simulation(simulated: bool) -> None:
     record = sv.Record({"group": sv.Categories(["f", "m"]), "value": sv.Categories(["no", "yes"])})
-    mechanism = sv.mechanism("grr", sv.Select(record, ["group", "value"]), epsilon=4)
+    mechanism = sv.mechanism("grr", Select(record, ["group", "value"]), epsilon=4)
     answers = [{"group": "f", "value": "no"}, {"group": "m", "value": "yes"}] * 500
     joint = mechanism.estimate(mechanism.tally(mechanism.privatize(answers, seed=1 if simulated else None)))
-    assert ("simulation" in sv.group_frequencies(joint).to_frame().columns) is simulated
+    assert ("simulation" in group_frequencies(joint).to_frame().columns) is simulated
 
 
 @pytest.mark.parametrize("seed", [1, None])

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sottovoce.client import Untimed
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.exchange import codec
 from sottovoce.core.question import Frequency
@@ -328,7 +329,7 @@ def test_forged_bytes_with_a_right_digest_are_refused(data: bytes) -> None:
 def test_messages_of_clients_are_counted_like_batches(name: str, size: int, tmp_path: Path) -> None:
     m = build(name, size)
     memo = None if m.claimed_forever is None else tmp_path / "memo"
-    client = sv.Client.from_spec(canonical(m.spec()), memo=memo, lifetime_limit=memo and 1000, tick=sv.Untimed())
+    client = sv.Client.from_spec(canonical(m.spec()), memo=memo, lifetime_limit=memo and 1000, tick=Untimed())
     messages = [client.report(value % m.domain.size, coins=SeededCoins(value)) for value in range(40)]
     assert len({len(message) for message in messages}) == 1
     counted = m.tally(messages)

@@ -12,6 +12,8 @@ import pytest
 import sottovoce as sv
 from tests.each import for_each
 
+MOST_NAMES = 64
+
 
 @for_each("name", sv.__all__)
 def test_every_public_name_loads_and_is_documented(name: str) -> None:
@@ -29,6 +31,11 @@ def test_every_public_method_is_documented(name: str) -> None:
         if attribute.startswith("_") or not inspect.isfunction(getattr(value, "__func__", value)):
             continue
         assert inspect.getdoc(getattr(getattr(sv, name), attribute)), f"{name}.{attribute} says nothing"
+
+
+def test_the_face_stays_small() -> None:
+    """What a user writes in the first weeks; the rest is imported from its module."""
+    assert len(sv.__all__) <= MOST_NAMES
 
 
 def test_the_module_lists_its_names() -> None:

@@ -27,10 +27,11 @@ assert len(r) == 17, len(r)
 
 BATCH = """
 import sottovoce as sv
+from sottovoce.core.errors import MissingExtraError
 m = sv.mechanism("grr", sv.Categories(["lark", "owl", "neither"]), epsilon=1.0)
 try:
     m.privatize(["owl"])
-except sv.MissingExtraError as error:
+except MissingExtraError as error:
     assert isinstance(error, ImportError)
     print(error)
 else:

@@ -161,7 +161,8 @@ def _not_enumerable(subject: object) -> str:
         return f"An audit needs a mechanism or a channel. Got {type(subject).__name__}."
     return (
         "An audit enumerates the coins of a mechanism or a channel, and those of a function cannot be seen: ask it for"
-        " reports instead, with sv.audit_black_box(function, [value, other_value], claimed=epsilon)."
+        " reports instead, with audit_black_box(function, [value, other_value], claimed=epsilon) of"
+        " sottovoce.privacy.blackbox."
     )
 
 

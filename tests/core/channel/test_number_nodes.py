@@ -30,6 +30,7 @@ from sottovoce.core.channel import (
     channel_from_spec,
 )
 from sottovoce.core.channel.facets import Numeric, facet, readings, rounding_of
+from sottovoce.core.coins import SeededCoins
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -206,7 +207,7 @@ def test_a_mechanism_of_numbers_fits_its_domain_only() -> None:
 def test_each_side_by_side_fits_a_record() -> None:
     domain = sv.Record({"age": sv.Integers(0, 9), "height": sv.Interval(0, 2)})
     parts = [sv.mechanism("bernoulli", field, epsilon="0.5").channel for _, field in domain.fields]
-    coins = sv.SeededCoins(1)
+    coins = SeededCoins(1)
     channel = Each(tuple(parts))
     code = domain.encode({"age": 3, "height": 1.7})
     coins.begin(channel.words)
@@ -251,4 +252,4 @@ KEYED = Keyed(Subset(2, 1, UNIT - 9), Subset(2, 1, UNIT - 9), (UNIT // 2, UNIT /
 
 def test_a_number_outside_the_range_is_not_rounded() -> None:
     with pytest.raises(ValueError, match="outside the range"):
-        Rounding(0, 1, 4).sample(Fraction(3, 2), sv.SeededCoins(1))
+        Rounding(0, 1, 4).sample(Fraction(3, 2), SeededCoins(1))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.errors import TooLargeError
 from sottovoce.estimate.distribution.readings.branches import branches_of
 from sottovoce.estimate.distribution.readings.levels import HaarTransform, LevelsDecode
 
@@ -37,7 +38,7 @@ def test_many_buckets(name: str, buckets: int) -> None:
     for one in (found.cdf(0.5), found.quantile("0.5"), found.mean(), found.variance(), found.range("0.2", "0.3")):
         assert np.isfinite(one.ci()).all()
     for refused in (found.band, found.covariance, found.evidence.contributions, found.density().covariance):
-        with pytest.raises(sv.TooLargeError, match=f"over {buckets} buckets needs too large a matrix; 2048 are"):
+        with pytest.raises(TooLargeError, match=f"over {buckets} buckets needs too large a matrix; 2048 are"):
             refused()
 
 

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Domain
 from sottovoce.core.registry import names
 from sottovoce.estimate.distribution.share_sums import kept_inside
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds
 
 pytestmark = pytest.mark.slow
-DOMAINS: dict[str, tuple[sv.Domain, list[Any], dict[str, Any]]] = {
+DOMAINS: dict[str, tuple[Domain, list[Any], dict[str, Any]]] = {
     "interval": (sv.Interval(0, 8), [0.5, 1, 2.25, 2.5, 3, 7.99] * 500, {"buckets": 8}),
     "integers": (sv.Integers(1, 8), [1, 2, 2, 3, 7, 8] * 500, {}),
     "categories": (sv.Categories(["never", "rarely", "often", "always"]), ["never", "rarely", "always"] * 1000, {}),

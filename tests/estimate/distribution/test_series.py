@@ -13,6 +13,7 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel import HalfSpace, Rounding
+from sottovoce.core.domain import Domain
 from sottovoce.estimate.decoders.gmm import MixtureFit
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.series import SeriesEvidence
@@ -199,7 +200,7 @@ GAUSSIAN = [
 @pytest.mark.parametrize(
     ("domain", "epsilon", "delta"), [GAUSSIAN[0], *(pytest.param(*one, marks=pytest.mark.slow) for one in GAUSSIAN[1:])]
 )
-def test_gaussian_noise_keeps_the_contract(domain: sv.Domain, epsilon: str, delta: str) -> None:
+def test_gaussian_noise_keeps_the_contract(domain: Domain, epsilon: str, delta: str) -> None:
     m = gaussian(domain, epsilon=epsilon, delta=delta)
     check_mechanism(m)
     assert str(m.guarantee) == f"approximate({delta})"

@@ -9,6 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.privacy.accounting.shuffling import fewest_of, shuffled
 from sottovoce.privacy.accounting.study import StudyAccount
 
@@ -28,8 +29,8 @@ def manifest():
         questions=[sv.Asked("one", YES, {"en": "One?"}), sv.Asked("two", YES, {"en": "Two?"}, share=3)],
     )
     arms = (("one", "0.05", 1), ("two", "0.1", 3))
-    each = tuple(sv.Arm(name, sv.mechanism("grr", YES.domain, epsilon=e), weight) for name, e, weight in arms)
-    return Manifest(study.facts, study.questions, sv.Round(each))
+    each = tuple(Arm(name, sv.mechanism("grr", YES.domain, epsilon=e), weight) for name, e, weight in arms)
+    return Manifest(study.facts, study.questions, Round(each))
 
 
 def test_the_largest_arm_counts_until_the_lifetime_budget_is_spent(manifest):
@@ -71,7 +72,7 @@ def test_a_shuffler_hides_a_report_in_its_batch_and_not_in_the_study(manifest):
     assert found.crowd == 500 and found.amplified == few.amplified
     assert found.amplified.epsilon > 10 * StudyAccount.of(manifest, participants=1_000_000).amplified.epsilon
     assert "in batches of 500" in found.text() and "with all of them in one batch" in few.text()
-    one = replace(batched, stage=sv.Round(batched.stage.arms[1:]))
+    one = replace(batched, stage=Round(batched.stage.arms[1:]))
     assert StudyAccount.of(one, participants=400).amplified == shuffled(Decimal("0.1"), participants=400, delta=1e-6)
 
 

@@ -8,8 +8,10 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.round import Arm, Round
 from sottovoce.mechanisms.mean.gaussian import build as gaussian
 from sottovoce.privacy.accounting.sequences import fresh_loss
+from sottovoce.privacy.accounting.shuffling import shuffled
 from sottovoce.privacy.accounting.study import StudyAccount
 
 pytestmark = pytest.mark.slow
@@ -20,8 +22,8 @@ def the_manifest(mechanism=None, **changes):
     about = {"epsilon": 1, "lifetime": 4, "unit": "person", "owner": "o", "contact": "a@b.org", "purpose": "p."}
     study = sv.Study("sleep", **{**about, **changes}, questions={"smoker": SMOKER, "rank": SMOKER})
     other = mechanism or sv.mechanism("grr", SMOKER.domain, epsilon="0.5")
-    arms = (sv.Arm("smoker", sv.mechanism("grr", SMOKER.domain, epsilon=1), 3), sv.Arm("rank", other, 1))
-    return Manifest(study.facts, study.questions, sv.Round(arms))
+    arms = (Arm("smoker", sv.mechanism("grr", SMOKER.domain, epsilon=1), 3), Arm("rank", other, 1))
+    return Manifest(study.facts, study.questions, Round(arms))
 
 
 def test_waves_and_other_studies_add_up_and_arms_do_not():
@@ -67,7 +69,7 @@ def test_a_crowd_is_labelled():
     account = StudyAccount.of(the_manifest(), participants=40_000, rate="0.1")
     among = account.amplified.participants
     assert 9_500 < among < 9_600  # of the rarer report, less what chance may take away
-    assert account.amplified.epsilon == sv.shuffled(1, participants=among, delta=5e-7).epsilon
+    assert account.amplified.epsilon == shuffled(1, participants=among, delta=5e-7).epsilon
     assert "Only in shuffler mode" in account.text()
     # ln(1 + 0.1 (e - 1))
     assert account.hidden == pytest.approx(0.15856, abs=1e-4)
@@ -109,7 +111,7 @@ def test_explain_of_a_manifest_and_a_person(tmp_path, capsys):
 def test_a_delta_is_part_of_the_account_and_shuffling_is_not_claimed_for_it():
     noisy = gaussian(sv.Interval(0, 1), epsilon=1, delta="0.001")
     study = the_manifest(unit="event", lifetime=9)
-    manifest = Manifest(study.facts, study.questions[:1], sv.Round((sv.Arm("smoker", noisy),)))
+    manifest = Manifest(study.facts, study.questions[:1], Round((Arm("smoker", noisy),)))
     account = StudyAccount.of(manifest, waves=3, participants=10**6)
     assert str(account.total) == "epsilon 3 with delta 0.003" and account.amplified is None
     assert StudyAccount.of(study, participants=10**6).amplified is not None

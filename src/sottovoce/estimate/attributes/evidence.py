@@ -54,30 +54,30 @@ class AttributesEvidence(Evidence):
     default: ClassVar[str] = "each"
     noun: ClassVar[str] = "value of an attribute"
     names: tuple[str, ...]
-    each: tuple[Evidence, ...]
+    parts: tuple[Evidence, ...]
     n: int
     question: Question | None = None
 
     @property
     def axes(self) -> Axes:  # type: ignore[override]
         """Ragged: each attribute has values of its own."""
-        parts = zip(self.names, self.each, strict=True)
+        parts = zip(self.names, self.parts, strict=True)
         return Axes.ragged(("attribute", "value"), ((name, label) for name, part in parts for label in part.labels))
 
     @property
     def also(self) -> tuple[Evidence, ...]:  # type: ignore[override]
-        return self.each
+        return self.parts
 
     def values(self) -> Floats:
-        return np.concatenate([part.values() for part in self.each])
+        return np.concatenate([part.values() for part in self.parts])
 
     def variances(self, target: Target) -> Floats:
-        return np.concatenate([part.variances(target) for part in self.each])
+        return np.concatenate([part.variances(target) for part in self.parts])
 
     def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         """Sums over one attribute. Answers to two attributes may depend on each other, which reports do not show."""
         rows, start = np.atleast_2d(weights), 0
-        for part in self.each:
+        for part in self.parts:
             inside = slice(start, start + len(part.labels))
             if rows[:, inside].any() and np.count_nonzero(rows) == np.count_nonzero(rows[:, inside]):
                 return part.functional(rows[:, inside], target)
@@ -85,18 +85,18 @@ class AttributesEvidence(Evidence):
         return Evidence.functional(self, rows, target)
 
     def contributions(self) -> Contributions | None:
-        found = [one for one in (part.contributions() for part in self.each) if one is not None]
-        if len(found) < len(self.each):
+        parts = [known for part in self.parts if (known := part.contributions()) is not None]
+        if len(parts) < len(self.parts):
             return None
-        return Contributions(*(np.concatenate(ends) for ends in zip(*found, strict=True)))
+        return Contributions(*map(np.concatenate, zip(*parts, strict=True)))
 
     def interval(self, request: IntervalRequest) -> Bounds:
-        parts = [part.interval(request.instead_of("each", use=part.default)) for part in self.each]
-        return Bounds(*(np.concatenate(ends) for ends in zip(*parts, strict=True)))
+        parts = [part.interval(request.instead_of("each", use=part.default)) for part in self.parts]
+        return Bounds(*map(np.concatenate, zip(*parts, strict=True)))
 
     @property
     def limits(self) -> tuple[Floats, Floats]:
-        ends = [np.repeat([part.limits], len(part.labels), axis=0) for part in self.each]
+        ends = [np.repeat([part.limits], len(part.labels), axis=0) for part in self.parts]
         low, high = np.concatenate(ends).astype(float).T
         return low, high
 
@@ -105,15 +105,15 @@ class AttributesEvidence(Evidence):
         return frozenset()
 
     def normal_is_poor(self) -> Flags:
-        return np.concatenate([part.normal_is_poor() for part in self.each])
+        return np.concatenate([part.normal_is_poor() for part in self.parts])
 
     def warning(self) -> str | None:
-        return next(filter(None, (part.warning() for part in self.each)), None)
+        return next(filter(None, (part.warning() for part in self.parts)), None)
 
-    def sentence(self, found: Any, level: float) -> str:
+    def sentence(self, estimate: Any, level: float) -> str:
         return (
-            f"The estimates of {len(self.each)} attributes are {found.quality}, {len(found.values)} values in all; use"
-            " answer(question) for one attribute."
+            f"The estimates of {len(self.parts)} attributes are {estimate.quality}, {len(estimate.values)} values in"
+            " all; use answer(question) for one attribute."
         )
 
 
@@ -150,18 +150,18 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> AttributesEvidence:
     question, rates = mechanism.question, _marginals(mechanism)
     if not isinstance(question, Attributes):
         raise TypeError(f"{mechanism.name} does not ask for several attributes.")
-    each: list[Evidence] = []
+    parts: list[Evidence] = []
     if rates is not None:
-        for asked, pair, own in zip(question.parts, rates, part_cells(mechanism, cells), strict=True):
-            each.append(MarginalSharesEvidence(own, n, *pair, None, asked))
+        for asked, pair, counts in zip(question.parts, rates, part_cells(mechanism, cells), strict=True):
+            parts.append(MarginalSharesEvidence(counts, n, *pair, None, asked))
     else:
-        for part, own in zip(part_mechanisms(mechanism), part_cells(mechanism, cells), strict=True):
-            each.append(load(f"estimate.{part.question.room}.evidence:from_cells")(part, n, own))
+        for part, counts in zip(part_mechanisms(mechanism), part_cells(mechanism, cells), strict=True):
+            parts.append(load(f"estimate.{part.question.room}.evidence:from_cells")(part, n, counts))
     names = tuple(name for name, _ in question.fields_of)
-    return AttributesEvidence(names, tuple(each), n, question)
+    return AttributesEvidence(names, tuple(parts), n, question)
 
 
-def answer(found: Evidence, question: Question) -> Evidence | None:
+def answer(source: Evidence, question: Question) -> Evidence | None:
     """Attributes are read from their own reports only."""
     return None
 

@@ -35,9 +35,9 @@ class AdmmDecoder(Decoder):
         branches = evidence.branches
         # A level that nobody answered about says nothing; least squares needs some weight for the leaves.
         weights = [max(weight, 1e-9) if self.weighted else 1.0 for weight in evidence.level_weights()]
-        tree = Tree(branches[0].sets.codes, tuple(one.sets.width for one in branches), tuple(weights))
-        found = nearest_shares(tree, evidence.levels(), tolerance=self.tolerance, steps=self.steps)
-        return Decoded(found.shares, Fit(found.steps, found.gap))
+        tree = Tree(branches[0].sets.codes, tuple(branch.sets.width for branch in branches), tuple(weights))
+        nearest = nearest_shares(tree, evidence.levels(), tolerance=self.tolerance, steps=self.steps)
+        return Decoded(nearest.shares, Fit(nearest.steps, nearest.gap))
 
 
 class Nearest(NamedTuple):

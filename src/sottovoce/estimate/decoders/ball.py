@@ -1,4 +1,4 @@
-"""Into the ball that the answers lie in."""
+"""`ball`: shorten a mean vector to the ball of the answers."""
 
 from __future__ import annotations
 

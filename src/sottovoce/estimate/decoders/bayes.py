@@ -42,16 +42,16 @@ class BayesDecoder(Decoder):
             raise ParameterError("The decoder bayes is for distributions.")
         mixture, widths = evidence.likelihood(), source.buckets.widths
         try:
-            given = condensed(mixture, widths)
+            coarse = condensed(mixture, widths)
         except TooLargeError:
             return _fallback(evidence, "their likelihood is too large")
         with small_matrices():
             walks = FEW_WALKS if self.fast else WALKS
-            found = smooth(given, source.circular, walks, heaps(given, mixture, source.buckets))
-        if found.shares is None:
+            modes = smooth(coarse, source.circular, walks, heaps(coarse, mixture, source.buckets))
+        if modes.shares is None:
             return _fallback(evidence, "no mode was found")
-        values = given.spread(found.shares, widths) + found.points
-        return Decoded(values, Fit(found.steps, certificate(mixture.slope(values))))
+        values = coarse.spread(modes.shares, widths) + modes.points
+        return Decoded(values, Fit(modes.steps, certificate(mixture.slope(values))))
 
     def quality(self, evidence: Evidence) -> str:
         return f"those of a likelihood with smooth priors ({self.name})"

@@ -35,10 +35,10 @@ class EmDecoder(Decoder):
     stop: float | None = None
 
     def __post_init__(self) -> None:
-        given, stop = self.tolerance, self.stop
-        if given is not None and (not _is_number(given) or not 1e-12 <= given < 1):
-            raise reject("tolerance", "a likelihood decoder", "a number in [1e-12, 1)", given)
-        if stop is not None and (given is not None or not _is_number(stop) or not stop > 0):
+        tolerance, stop = self.tolerance, self.stop
+        if tolerance is not None and (not _is_number(tolerance) or not 1e-12 <= tolerance < 1):
+            raise reject("tolerance", "a likelihood decoder", "a number in [1e-12, 1)", tolerance)
+        if stop is not None and (tolerance is not None or not _is_number(stop) or not stop > 0):
             raise reject("stop", "a likelihood decoder", "a number above 0, and is not for a tolerance", stop)
         check_integer("max_iterations", "a likelihood decoder", self.max_iterations, 0, 1 << 40)
 
@@ -65,5 +65,5 @@ class EmDecoder(Decoder):
         return f"those of largest likelihood ({self.name})"
 
 
-def _is_number(given: object) -> bool:
-    return isinstance(given, (int, float)) and not isinstance(given, bool)
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

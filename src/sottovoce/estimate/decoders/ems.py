@@ -22,22 +22,17 @@ class EmsDecoder(Decoder):
     max_iterations: int = 100_000
 
     def __post_init__(self) -> None:
-        given = self.stop
-        if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < 1e6:
-            raise reject("stop", "ems", "a number above 0", given)
+        stop = self.stop
+        if isinstance(stop, bool) or not isinstance(stop, (int, float)) or not 0 < stop < 1e6:
+            raise reject("stop", "ems", "a number above 0", stop)
         check_integer("max_iterations", "ems", self.max_iterations, 1, 1 << 40)
 
     def solve(self, evidence: Evidence) -> Decoded:
         source = evidence.distribution
         circular = source is not None and source.circular
+        most = self.max_iterations
         return Decoded(
-            *iterate(
-                evidence.likelihood(),
-                stop=self.stop,
-                smooth=True,
-                circular=circular,
-                max_iterations=self.max_iterations,
-            )
+            *iterate(evidence.likelihood(), stop=self.stop, smooth=True, circular=circular, max_iterations=most)
         )
 
     def quality(self, evidence: Evidence) -> str:

@@ -20,7 +20,7 @@ _HALVINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class MixtureFit(Fit):
-    """The components: weight, centre and deviation of each, in the units of the domain; categories are 0, 1, ...
+    """Weight, centre and standard deviation of each component, in the units of the domain; categories are 0, 1, ...
 
     A component is cut off at the ends of the domain, so its mean may differ from its centre.
     """
@@ -28,8 +28,10 @@ class MixtureFit(Fit):
     components: tuple[tuple[float, float, float], ...]
 
     def sentences(self) -> tuple[str, ...]:
-        each = ", ".join(f"{weight:.0%} N({centre:.4g}, {spread:.3g}**2)" for weight, centre, spread in self.components)
-        return (f"The fitted mixture is {each}.",)
+        parts = ", ".join(
+            f"{weight:.0%} N({centre:.4g}, {spread:.3g}**2)" for weight, centre, spread in self.components
+        )
+        return (f"The fitted mixture is {parts}.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,8 @@ class GmmDecoder(Decoder):
             iterations += 1
             if abs(slope.value - before) * likelihood.n < self.stop:
                 break
-        found = tuple((weight, low + length * centre, length * spread) for weight, centre, spread in model.components())
-        return Decoded(shares, MixtureFit(iterations, certificate(slope), found))
+        parts = tuple((weight, low + length * centre, length * spread) for weight, centre, spread in model.components())
+        return Decoded(shares, MixtureFit(iterations, certificate(slope), parts))
 
     def quality(self, evidence: Evidence) -> str:
         return f"those of a mixture of {self.components} Gaussians ({self.name})"
@@ -110,11 +112,11 @@ class _Model:
         """One step of EM: `held` are the shares that reports and mixture together expect."""
         parts = self.parts
         joint = self.weights[:, None] * parts
-        each = joint / np.maximum(joint.sum(axis=0), 1e-300) * (held / held.sum())
-        self.weights = each.sum(axis=1)
-        for k, (weight, own) in enumerate(zip(self.weights, each, strict=True)):
+        masses = joint / np.maximum(joint.sum(axis=0), 1e-300) * (held / held.sum())
+        self.weights = masses.sum(axis=1)
+        for k, (weight, mass) in enumerate(zip(self.weights, masses, strict=True)):
             if weight > 1e-12:
-                self.bends[k] = self._fitted(self.bends[k], self.powers @ own / weight)
+                self.bends[k] = self._fitted(self.bends[k], self.powers @ mass / weight)
         self.weights = self.weights / self.weights.sum()
         return self.shares
 
@@ -129,13 +131,13 @@ class _Model:
             for _ in range(_HALVINGS):
                 tried = bend + step
                 tried[1] = np.clip(tried[1], self.sharpest, 0.0)
-                found = self._gain(tried, moments)
-                if found > gain:
+                better = self._gain(tried, moments)
+                if better > gain:
                     break
                 step = step / 2
             else:
                 break
-            bend, gain = tried, found
+            bend, gain = tried, better
         return bend
 
     def _gain(self, bend: Floats, moments: Floats) -> float:
@@ -144,10 +146,10 @@ class _Model:
         return float(bend @ moments) - top - float(np.log(np.exp(height - top).sum()))
 
     def components(self) -> list[tuple[float, float, float]]:
-        """Weight, centre and deviation; of a flat component those of an even spread."""
-        found = []
+        """Weight, centre and standard deviation; a flat component has those of the uniform law."""
+        components = []
         for weight, (slope, bend) in zip(self.weights, self.bends, strict=True):
             flat = bend > -1e-9
             centre, spread = (0.5, 1.0) if flat else (-slope / (2 * bend), (-2 * bend) ** -0.5)
-            found.append((float(weight), float(centre), float(spread)))
-        return sorted(found, key=lambda one: one[1])
+            components.append((float(weight), float(centre), float(spread)))
+        return sorted(components, key=lambda component: component[1])

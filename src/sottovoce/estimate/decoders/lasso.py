@@ -34,7 +34,7 @@ RIDGE = 1e-6  # where there are more candidates than positions, their products h
 
 @dataclass(frozen=True, slots=True)
 class LassoFit(Fit):
-    """What was found.
+    """The discoveries of a lasso, and the share of answers that they leave unexplained.
 
     Attributes:
         tried: how many candidates there were.
@@ -86,24 +86,24 @@ class LassoDecoder(Decoder):
     false_discovery: float = 0.05
 
     def __post_init__(self) -> None:
-        given = self.false_discovery
-        if isinstance(given, bool) or not isinstance(given, (int, float)) or not LEAST <= given < 1:
-            raise reject("false_discovery", "lasso", f"a number in [{LEAST:g}, 1)", given)
+        level = self.false_discovery
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not LEAST <= level < 1:
+            raise reject("false_discovery", "lasso", f"a number in [{LEAST:g}, 1)", level)
 
     def solve(self, evidence: Evidence) -> Decoded:
         if not isinstance(evidence, RowsEvidence):
             raise TypeError("Only the rows of sketches and cohorts have a design.")
         values = np.zeros(len(evidence.codes))
-        whole = evidence.together or evidence.balanced
-        tested, places = (evidence, np.arange(len(values))) if whole else self._held_back(evidence)
+        all_rows = evidence.together or evidence.balanced
+        tested, places = (evidence, np.arange(len(values))) if all_rows else self._held_back(evidence)
         if len(places):
-            found = discoveries(tails(tested, self.false_discovery), self.false_discovery)
-            if whole:
-                found = np.intersect1d(selected(tested.rows, tested.codes, tested.n), found)
-            values[places[found]] = non_negative(tested.rows, tested.codes[found], tested.n)
+            kept = discoveries(tails(tested, self.false_discovery), self.false_discovery)
+            if all_rows:
+                kept = np.intersect1d(selected(tested.rows, tested.codes, tested.n), kept)
+            values[places[kept]] = non_negative(tested.rows, tested.codes[kept], tested.n)
         chosen = np.flatnonzero(values)
-        about = tested if whole else tested.restricted(evidence.codes[chosen], ())
-        return Decoded(values, self._fit(about, chosen, (len(values), len(places)), not whole))
+        about = tested if all_rows else tested.restricted(evidence.codes[chosen], ())
+        return Decoded(values, self._fit(about, chosen, (len(values), len(places)), not all_rows))
 
     def _held_back(self, evidence: RowsEvidence) -> tuple[RowsEvidence, Chosen]:
         """The odd rows as evidence about the candidates that the even rows select, and the places of these."""
@@ -117,13 +117,11 @@ class LassoDecoder(Decoder):
         return RowsEvidence(odd, int(odd.totals.sum()), counted), chosen
 
     def _fit(self, about: RowsEvidence, discoveries: Chosen, numbers: tuple[int, int], held_back: bool) -> LassoFit:
-        """How much of all answers the candidates are together, or those that were found."""
+        """The share of all answers that the candidates, or the discoveries, have together."""
         (tried, tested), total, error = numbers, 0.0, float("nan")
         if 0 < len(about.codes) <= MAX_TOGETHER:
-            total, error = (
-                float(about.values().sum()),
-                math.sqrt(max(0.0, float(about.covariance(Target.POPULATION).sum()))),
-            )
+            total = float(about.values().sum())
+            error = math.sqrt(max(0.0, float(about.covariance(Target.POPULATION).sum())))
         return LassoFit(
             iterations=tested,
             gap=0.0,
@@ -140,7 +138,7 @@ class LassoDecoder(Decoder):
 
 
 def tails(evidence: RowsEvidence, level: float) -> Floats:
-    """For each candidate the probability that a share of zero has an estimate so large.
+    """P-values of the candidates: the probability that a share of zero has an estimate so large.
 
     A word that nobody holds is hashed by functions that do not know the reports, like any code that is drawn at random.
     So it is compared with many such codes, and noise, collisions with words that are not listed, however common, and
@@ -162,7 +160,7 @@ def absent_codes(listed: Ints, many: int) -> Ints:
 
 
 def absent_scores(evidence: RowsEvidence, codes: Ints) -> Floats:
-    """What the fit leaves for codes that nobody holds: their estimates in units of the error of a single count.
+    """Estimates of codes that nobody holds, in units of the error of a single count.
 
     Adding a code to the fit reads the residuals at its column less the part of the column that the candidates explain:
     of the squared length of a random column, one part in `rank` for each of them.

@@ -1,4 +1,4 @@
-"""Into the range of the answers."""
+"""`range`: clip values to the range of the answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sottovoce.estimate.evidence import Evidence, Offer
 
 @dataclass(frozen=True, slots=True)
 class RangeDecoder(Decoder):
-    """Each value by itself, moved to the nearest possible one."""
+    """Each value is moved to the nearest possible one."""
 
     name: ClassVar[str] = "range"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE})

@@ -47,7 +47,7 @@ class SmallSampleDecoder(Decoder):
         rng = np.random.default_rng(self.seed)
         products, squares = 0.0, 0.0
         for _ in range(self.runs):
-            drawn = [OutputTally(one.law, rng.multinomial(one.cells.sum(), _law(shares @ one.law))) for one in tallies]
+            drawn = [OutputTally(law, rng.multinomial(cells.sum(), _law(shares @ law))) for law, cells in tallies]
             again, _ = maximise(_mixture(drawn), tolerance=TOLERANCE)
             term = second_order(again, drawn)
             products += float(term @ (again - shares))
@@ -64,7 +64,7 @@ def _law(probabilities: Floats) -> Floats:
 
 
 def _mixture(tallies: list[OutputTally]) -> Product:
-    seen = [(one.law[:, one.cells > 0], one.cells[one.cells > 0]) for one in tallies]
+    seen = [(law[:, cells > 0], cells[cells > 0]) for law, cells in tallies]
     return Product([Dense(np.ascontiguousarray(law.T), cells.astype(np.float64)) for law, cells in seen])
 
 
@@ -77,8 +77,8 @@ def second_order(shares: Floats, tallies: list[OutputTally]) -> Floats:
     Reference: Rilstone, Srivastava, Ullah, "The second-order bias and mean squared error of nonlinear estimators",
     Journal of Econometrics 1996.
     """
-    rows = np.concatenate([(one.law / (shares @ one.law)).T[one.cells > 0] for one in tallies])
-    counts = np.concatenate([one.cells[one.cells > 0] for one in tallies]).astype(np.float64)
+    rows = np.concatenate([(law / (shares @ law)).T[cells > 0] for law, cells in tallies])
+    counts = np.concatenate([cells[cells > 0] for _, cells in tallies]).astype(np.float64)
     n = float(counts.sum())
     weights = counts[:, None] / n
     slope = (weights * rows).T @ rows

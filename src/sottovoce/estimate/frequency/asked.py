@@ -47,29 +47,26 @@ class AskedEvidence(BitsEvidence):
 
     @property
     def reports(self) -> Floats:
-        """At least one for each code: a code that nobody was asked about has no bits that are set."""
+        """Reports with a bit for each code; one where nobody was asked, since none of its bits are set."""
         return np.maximum(self.asked, 1).astype(np.float64)
-
-    @property
-    def anyone(self) -> float:
-        """The probability that anyone is asked about a code."""
-        return chance_of_any(self.n, self.part)
 
     def drawn(self, target: Target) -> Floats | float:
         """For the sample, holders among those who are asked are drawn without replacement."""
         return 1.0 if target == Target.POPULATION else (self.n - np.minimum(self.reports, self.n)) / max(self.n - 1, 1)
 
     def values(self) -> Floats:
-        """The share among those who were asked; 0 where nobody was, for which all values are scaled up.
+        """The share among those who were asked, scaled up since it is 0 where nobody was.
 
         Without scaling, the mean would be the share times the probability that anyone is asked. With few participants
         that is what makes it unbiased; with many the probability is 1.
         """
-        return np.asarray(np.where(self.asked > 0, self.reading.values(self.means), 0.0) / self.anyone)
+        return np.asarray(
+            np.where(self.asked > 0, self.reading.values(self.means), 0.0) / chance_of_any(self.n, self.part)
+        )
 
     def curve(self, target: Target) -> Curve:
-        """Given how many were asked."""
-        return self.reading.curve(self.drawn(target)).over(self.reports * self.anyone**2)
+        """Variance of each share given how many were asked."""
+        return self.reading.curve(self.drawn(target)).over(self.reports * chance_of_any(self.n, self.part) ** 2)
 
     def exact(self, level: float, target: Target) -> Bounds:
         """Clopper and Pearson's limits given how many were asked; for a sample that was asked as a whole, its own.
@@ -98,11 +95,11 @@ class AskedEvidence(BitsEvidence):
         return replace(self, counts=self.counts[codes], asked=self.asked[codes], counted=self._among(codes, labels))
 
     def excess(self, request: IntervalRequest) -> Floats:
-        """At some of the numbers that were asked, the smallest among them; for each code that below its own."""
+        """Worst miss rates at up to `KINDS` numbers of asked people; a code has that of the next smaller number."""
         numbers = np.unique(self.reports.astype(np.int64))
         numbers = numbers[:: -(-len(numbers) // KINDS)]
-        each = np.array([most_missed(request.method, int(n), self.own, self.other, request.level) for n in numbers])
-        return each[np.searchsorted(numbers, self.reports, side="right") - 1]
+        misses = np.array([most_missed(request.method, int(n), self.own, self.other, request.level) for n in numbers])
+        return misses[np.searchsorted(numbers, self.reports, side="right") - 1]
 
 
 def from_cells(counted: Counted) -> AskedEvidence:

@@ -75,10 +75,10 @@ class SharesEvidence(Evidence):
 
     @abstractmethod
     def excess(self, request: IntervalRequest) -> Floats:
-        """How many times as often as promised the Wilson or normal interval of each code may miss."""
+        """Worst miss rate of the Wilson or normal interval of each code, as a multiple of the promised one."""
 
     def moved(self) -> tuple[Self, Self]:
-        """The same evidence with estimates below 0 raised to 0, and with those above 1 lowered to 1."""
+        """Evidence whose estimates below 0 are raised to 0, and evidence whose estimates above 1 are lowered to 1."""
         raise NoIntervalError(f"Shares of {self.origin} are moved with their intervals.")
 
     @abstractmethod
@@ -128,15 +128,15 @@ class SharesEvidence(Evidence):
             return frozenset({Offer.ALL_SHARES, Offer.NULL_ERRORS})
         if self.counted.codes is not None:
             return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
-        found = {Offer.ALL_SHARES, Offer.NULL_ERRORS, Offer.COVARIANCE, Offer.LIKELIHOOD}
-        found |= {Offer.CANDIDATES} if self.picks else set()
-        return frozenset({*found, Offer.OUTPUT_TALLIES} if self._is_counted_by_output(self.counted) else found)
+        offers = {Offer.ALL_SHARES, Offer.NULL_ERRORS, Offer.COVARIANCE, Offer.LIKELIHOOD}
+        offers |= {Offer.CANDIDATES} if self.picks else set()
+        return frozenset({*offers, Offer.OUTPUT_TALLIES} if self._is_counted_by_output(self.counted) else offers)
 
     @staticmethod
-    def _is_counted_by_output(own: Counted) -> bool:
-        channel = own.mechanism.channel
-        plain = isinstance(own.mechanism.statistic, CountOutputs) and not channel.publics
-        return plain and channel.inputs <= MAX_LAW and channel.inputs * len(own.cells) <= MAX_LAW**2
+    def _is_counted_by_output(counted: Counted) -> bool:
+        channel = counted.mechanism.channel
+        plain = isinstance(counted.mechanism.statistic, CountOutputs) and not channel.publics
+        return plain and channel.inputs <= MAX_LAW and channel.inputs * len(counted.cells) <= MAX_LAW**2
 
     def output_tallies(self) -> list[OutputTally]:
         if self.counted is None:
@@ -144,7 +144,7 @@ class SharesEvidence(Evidence):
         return [OutputTally(output_law(self.counted.mechanism.channel), self.counted.cells)]
 
     def with_reports(self, reports: Any) -> Self:
-        """The same shares, with the reports themselves: their likelihood may need them."""
+        """These shares with the reports themselves, which their likelihood may need."""
         return replace(self, counted=replace(self.counted, reports=reports))  # type: ignore[type-var]
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> SharesEvidence:
@@ -153,7 +153,7 @@ class SharesEvidence(Evidence):
         )
 
     def _among(self, codes: Ints, labels: Sequence[object]) -> Counted | None:
-        """The same tally, for some codes."""
+        """The tally for some codes."""
         return None if self.counted is None else replace(self.counted, codes=codes, names=labels)
 
     def second_moments(self) -> Floats:
@@ -163,22 +163,22 @@ class SharesEvidence(Evidence):
     @cached_property
     def _moments(self) -> Floats:
         """The second moments, which several errors are computed from; shared, so not to be written to."""
-        if self.counted is None:
+        counted = self.counted
+        if counted is None:
             raise NoCovarianceError("The covariance of shares needs the tally that they were read from.")
-        own = self.counted
-        codes = np.arange(own.mechanism.channel.inputs) if own.codes is None else own.codes
+        codes = np.arange(counted.mechanism.channel.inputs) if counted.codes is None else counted.codes
         if len(codes) > MAX_COVARIANCE:
             raise TooLargeError(
                 f"The covariance of {len(codes)} shares is too large; it is given up to {MAX_COVARIANCE}."
             )
-        moments = self._second_moments(own, codes)
+        moments = self._second_moments(counted, codes)
         moments.setflags(write=False)
         return moments
 
-    def _second_moments(self, own: Counted, codes: Ints) -> Floats:
+    def _second_moments(self, counted: Counted, codes: Ints) -> Floats:
         """The mean products of scores from a tally that says how often each report was sent."""
-        scores = self.cell_scores(own.mechanism, codes)
-        return np.asarray((scores * (own.cells / own.n)) @ scores.T)
+        scores = self.cell_scores(counted.mechanism, codes)
+        return np.asarray((scores * (counted.cells / counted.n)) @ scores.T)
 
     def cell_scores(self, mechanism: Mechanism, codes: Ints) -> Floats:
         """The score of each cell of a tally, for each of the codes that the evidence is about."""
@@ -188,7 +188,7 @@ class SharesEvidence(Evidence):
         shares, moments = self.values(), self.second_moments()
         first = np.outer(shares, shares) if target == Target.POPULATION else np.diag(shares)
         result = np.asarray((moments - first) / self.n)
-        np.fill_diagonal(result, self.variances(target))  # the same variances as in the intervals
+        np.fill_diagonal(result, self.variances(target))  # as in the intervals
         return result
 
     def likelihood(self) -> Mixture:
@@ -200,14 +200,14 @@ class SharesEvidence(Evidence):
     def limits(self) -> tuple[float, float]:
         return 0.0, 1.0
 
-    def sentence(self, found: Estimate, level: float) -> str:
-        low, high = bounds = found.ci(level)
-        top = int(np.argmax(found.values))
-        note = found.remark(bounds)
+    def sentence(self, estimate: Estimate, level: float) -> str:
+        low, high = bounds = estimate.ci(level)
+        top = int(np.argmax(estimate.values))
+        note = estimate.remark(bounds)
         return (
-            f"The estimates are {found.quality}; the standard error of a share is about"
-            f" {np.median(found.std_errors):.2g}. The most frequent value is {self.labels[top]!r} with an estimated"
-            f" share of {found.values[top]:.4f} ({level:.0%} interval from {low[top]:.4f} to {high[top]:.4f} for the"
+            f"The estimates are {estimate.quality}; the standard error of a share is about"
+            f" {np.median(estimate.std_errors):.2g}. The most frequent value is {self.labels[top]!r} with an estimated"
+            f" share of {estimate.values[top]:.4f} ({level:.0%} interval from {low[top]:.4f} to {high[top]:.4f} for the"
             f" population).{'' if note is None else ' ' + note}"
         )
 

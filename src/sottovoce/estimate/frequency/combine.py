@@ -223,5 +223,5 @@ def _expected_variance(part: SharesEvidence, size: int) -> Floats:
     """The variance of each share if all values are equally common, from the law."""
     if part.counted is None:
         raise ParameterError("Combining shares needs the tallies that they were read from.")
-    found: Floats = part.counted.mechanism.variance(np.full(size, 1 / size), part.n)
-    return found
+    variances: Floats = part.counted.mechanism.variance(np.full(size, 1 / size), part.n)
+    return variances

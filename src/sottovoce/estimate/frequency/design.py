@@ -92,7 +92,7 @@ class RowCounts:
 
     @cached_property
     def mean_noise(self) -> float:
-        """What `mean_square` of the centred counts is on average where all shares are tiny."""
+        """Expected `mean_square` of the centred counts if all shares are tiny."""
         if self.signed:
             return float(self.noise.sum()) / self.length
         # Which row a report is in is chance too; where reports set one position only, the noise has that in it.
@@ -110,49 +110,49 @@ class RowCounts:
         return _places(self.chosen, *keys, None if self.signed else (self.blocks, self.length))
 
     def chunks(self, codes: Ints) -> Iterator[tuple[slice, Ints, Floats]]:
-        """The same, some codes at a time."""
+        """Positions and signs of `places`, some codes at a time."""
         size = max(1, CHUNK // (len(self.numbers) * self.blocks))
         for start in range(0, len(codes), size):
             part = slice(start, start + size)
             yield part, *self.places(codes[part])
 
     def gathered(self, table: Floats, codes: Ints) -> Floats:
-        """For each code the sum of a table over the positions of its column, with its signs."""
-        found, table = np.zeros(len(codes)), np.ascontiguousarray(table)
+        """Sum of a table over the positions of each code's column, with its signs."""
+        sums, table = np.zeros(len(codes)), np.ascontiguousarray(table)
         for part, places, signs in self.chunks(codes):
-            _gather(places, np.ascontiguousarray(np.broadcast_to(signs, places.shape)), table, found[part])
-        return found
+            _gather(places, np.ascontiguousarray(np.broadcast_to(signs, places.shape)), table, sums[part])
+        return sums
 
     def cleared(self, codes: Ints) -> Floats:
-        """For each code the reports of the rows in which its sign is -1."""
-        found = np.empty(len(codes))
+        """Reports in the rows where the sign of a code is -1, for each code."""
+        cleared = np.empty(len(codes))
         for part, _, signs in self.chunks(codes):
-            found[part] = (self.totals[:, None] * (signs[:, 0] < 0)).sum(axis=0)
-        return found
+            cleared[part] = (self.totals[:, None] * (signs[:, 0] < 0)).sum(axis=0)
+        return cleared
 
     def meetings(self, codes: Ints, weights: Floats) -> Floats:
         """The columns times each other, not centred, with a weight for each position of each row."""
         places, signs = self.places(codes)
-        found = np.zeros((len(codes), len(codes)))
+        products = np.zeros((len(codes), len(codes)))
         order, ends = np.empty(len(codes), np.int64), np.empty(weights.shape[1] + 1, np.int64)
         signs = np.ascontiguousarray(np.broadcast_to(signs[:, 0], (len(places), len(codes))))
-        _meet(places, signs, np.ascontiguousarray(weights), order, ends, found)
-        return found
+        _meet(places, signs, np.ascontiguousarray(weights), order, ends, products)
+        return products
 
     def mixed(self, codes: Ints, shares: Floats) -> Floats:
         """The columns, not centred, times a share each, and added up: a table of the positions."""
         size = self.counts.size
-        found, starts = np.zeros(size), np.arange(len(self.numbers))[:, None, None] * self.counts.shape[1]
+        table, starts = np.zeros(size), np.arange(len(self.numbers))[:, None, None] * self.counts.shape[1]
         for part, places, signs in self.chunks(codes):
             weights = np.broadcast_to(signs * shares[part], places.shape)
-            found += np.bincount((starts + places).ravel(), weights.ravel(), size)
-        return found.reshape(self.counts.shape)
+            table += np.bincount((starts + places).ravel(), weights.ravel(), size)
+        return table.reshape(self.counts.shape)
 
     # --- sums of products with centred columns --------------------------------------------------------
     def products(self, table: Floats, codes: Ints) -> Floats:
         """Each centred column times a table."""
-        found = self.gathered(table, codes)
-        return found if self.signed else found - table.sum() / self.length
+        sums = self.gathered(table, codes)
+        return sums if self.signed else sums - table.sum() / self.length
 
     def mean_square(self, table: Floats) -> float:
         """The mean square of the product of a table with the column of a code that is drawn at random."""
@@ -163,33 +163,33 @@ class RowCounts:
 
     def gram(self, codes: Ints) -> Floats:
         """Centred columns times each other, in units of the squared length of one of them."""
-        found = self.meetings(codes, np.broadcast_to(1.0, self.counts.shape))
+        products = self.meetings(codes, np.broadcast_to(1.0, self.counts.shape))
         if not self.signed:
-            found -= len(self.numbers) * self.blocks / self.length
-        return np.asarray(found / (len(self.numbers) * self.norm))
+            products -= len(self.numbers) * self.blocks / self.length
+        return np.asarray(products / (len(self.numbers) * self.norm))
 
     def spread(self, codes: Ints) -> Floats:
         """The covariance of the products of the centred columns with the counts."""
-        found = self.meetings(codes, self.noise)
+        covariance = self.meetings(codes, self.noise)
         if not self.signed:
             sums = self.gathered(self.noise, codes) / self.length
-            found += self.noise.sum() / self.length**2 - sums[:, None] - sums[None, :]
+            covariance += self.noise.sum() / self.length**2 - sums[:, None] - sums[None, :]
         if self.exclusive:
             means = self._means(codes)
-            found -= (means * self.totals[:, None]).T @ means
-        return np.asarray(found, np.float64)
+            covariance -= (means * self.totals[:, None]).T @ means
+        return np.asarray(covariance, np.float64)
 
     def spreads(self, codes: Ints) -> Floats:
-        """The diagonal of the same."""
+        """The diagonal of `spread`."""
         if self.signed:
             return np.full(len(codes), float(self.totals.sum()) / 4)
-        found: Floats = self.gathered(self.noise, codes) * (1 - 2 / self.length) + self.noise.sum() / self.length**2
+        variances: Floats = self.gathered(self.noise, codes) * (1 - 2 / self.length) + self.noise.sum() / self.length**2
         if self.exclusive:
             size = max(1, CHUNK // len(self.numbers))
             for start in range(0, len(codes), size):
                 part = slice(start, start + size)
-                found[part] -= (self._means(codes[part]) ** 2 * self.totals[:, None]).sum(axis=0)
-        return found
+                variances[part] -= (self._means(codes[part]) ** 2 * self.totals[:, None]).sum(axis=0)
+        return variances
 
     def _means(self, codes: Ints) -> Floats:
         """The mean of each centred column over the reports of a row."""
@@ -199,17 +199,17 @@ class RowCounts:
 
 
 @compiled
-def _gather(places, signs, table, found):  # type: ignore[no-untyped-def]
+def _gather(places, signs, table, sums):  # type: ignore[no-untyped-def]
     """Adds to each code what the table has at its positions."""
     rows, blocks, codes = places.shape
     for row in range(rows):
         for block in range(blocks):
             for code in range(codes):
-                found[code] += signs[row, block, code] * table[row, places[row, block, code]]
+                sums[code] += signs[row, block, code] * table[row, places[row, block, code]]
 
 
 @compiled
-def _meet(places, signs, weights, order, ends, found):  # type: ignore[no-untyped-def]
+def _meet(places, signs, weights, order, ends, products):  # type: ignore[no-untyped-def]
     """Adds the weight of every position to each pair of codes that meet there, by sorting the codes by position."""
     rows, blocks, codes = places.shape
     for row in range(rows):
@@ -227,14 +227,14 @@ def _meet(places, signs, weights, order, ends, found):  # type: ignore[no-untype
             start = 0
             for place in range(ends.shape[0] - 1):
                 weight = weights[row, place]
-                for one in range(start, ends[place]):
-                    sign = weight * signs[row, order[one]]
-                    for two in range(start, one + 1):
-                        found[order[one], order[two]] += sign * signs[row, order[two]]
+                for first in range(start, ends[place]):
+                    sign = weight * signs[row, order[first]]
+                    for second in range(start, first + 1):
+                        products[order[first], order[second]] += sign * signs[row, order[second]]
                 start = ends[place]
-    for one in range(codes):
-        for two in range(one):
-            found[two, one] = found[one, two]
+    for first in range(codes):
+        for second in range(first):
+            products[second, first] = products[first, second]
 
 
 @lru_cache(maxsize=1)

@@ -67,9 +67,9 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SharesEvidence:
     return shares
 
 
-def answer(found: Evidence, question: Question) -> Evidence | None:
+def answer(source: Evidence, question: Question) -> Evidence | None:
     """The shares of groups, from evidence of their means."""
-    groups = found.by_group
+    groups = source.by_group
     return groups.shares if groups is not None and groups.shares.question == question else None
 
 

@@ -24,7 +24,7 @@ def free_maximum(mixture: Mixture, start: Floats) -> tuple[Floats, Floats]:
     """The shares of largest likelihood that sum to one, possibly below zero, and their covariance."""
     if mixture.codes > MAX_CODES or mixture.codes * len(mixture.counts) > MAX_ENTRIES:
         raise TooLargeError(f"The information about {mixture.codes} shares from these reports is too large to compute.")
-    law = np.stack([mixture.apply(one) for one in np.eye(mixture.codes)], axis=1)
+    law = np.stack([mixture.apply(unit) for unit in np.eye(mixture.codes)], axis=1)
     weights, shares = mixture.counts / mixture.n, start
     for _ in range(STEPS):
         inverse, gradient = _inverse(law, weights, shares)

@@ -170,7 +170,7 @@ def _(channel: Bits | Chain) -> Levels:
     rates = [channel.rates(code) for code in every]
     if rates[0] is None:
         raise ParameterError(f"The reports of this {channel.kind} channel have no likelihood decoder.")
-    pairs = np.array([_bit_levels(each) for each in rates])
+    pairs = np.array([_bit_levels(pair) for pair in rates])
     low, high = np.broadcast_to(pairs, (channel.inputs, 2)).T.copy()
     low[channel.payload_bits :] = high[channel.payload_bits :] = 1.0  # an optional code that sets no bit
     return Levels(low, high)

@@ -45,11 +45,11 @@ class MatrixEvidence(SharesOfTally):
 
     def variances(self, target: Target) -> Floats:
         values = self.values()
-        each = self.reading.variances(self.rates, target, np.clip(values, 0, 1))
+        variances = self.reading.variances(self.rates, target, np.clip(values, 0, 1))
         # The outputs that support a code may all be missing. Then those of the nearest shares replace them.
         nearest = np.clip(simplex(values), 0, 1)
         stand_in = self.reading.variances(nearest @ self.law, target, nearest)
-        return np.asarray(np.where(each > 1e-12 * stand_in, each, stand_in) / self.n)
+        return np.asarray(np.where(variances > 1e-12 * stand_in, variances, stand_in) / self.n)
 
     def cell_scores(self, mechanism: Mechanism, codes: Ints) -> Floats:
         return self.inverse

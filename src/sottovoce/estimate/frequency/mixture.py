@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import HadamardSets, PoolMap
 from sottovoce.estimate.evidence import Floats
-from sottovoce.estimate.frequency.pool import one_digit
+from sottovoce.estimate.frequency.pool import transformed
 from sottovoce.estimate.frequency.walsh import walsh
 from sottovoce.fast.compiled import compiled
-from sottovoce.fast.kernels.compose.public import product_table
 from sottovoce.fast.threads import run
 
 Bytes = NDArray[np.uint8]
@@ -55,7 +54,7 @@ class Mixture(ABC):
         codes, index = np.unique(np.clip(places, 0, self.codes - 1).astype(np.int64), return_inverse=True)
         units = np.zeros((len(codes), self.codes))
         units[np.arange(len(codes)), codes] = 1
-        return np.column_stack([self.apply(one) for one in units])[:, index]
+        return np.column_stack([self.apply(unit) for unit in units])[:, index]
 
     def value(self, shares: Floats) -> float:
         """The log-likelihood per report, up to a constant."""
@@ -109,86 +108,88 @@ class Dense(Mixture):
         return np.asarray(self.law.T @ rows)
 
 
-class Diagonal(Mixture):
-    """k-ary randomized response: L is `low` everywhere and `high` on the diagonal."""
+class TwoLevels(Mixture):
+    """Counted outputs: L is `high` where an output supports a code, else `low`; `seen` are outputs that occurred."""
+
+    def __init__(self, counts: Floats, codes: int, low: float, high: float) -> None:
+        self.seen = np.flatnonzero(counts)
+        self.counts, self.codes, self.n = counts[self.seen], codes, float(counts.sum())
+        self.low, self.rise = low, high - low
+
+    @abstractmethod
+    def _supporting(self, shares: Floats) -> Floats:
+        """The share of the codes that each output supports."""
+
+    @abstractmethod
+    def _supported(self, rows: Floats) -> Floats:
+        """The sum of the rows that support each code."""
+
+    def apply(self, shares: Floats) -> Floats:
+        return np.asarray(self.low * shares.sum() + self.rise * self._supporting(shares))
+
+    def adjoint(self, rows: Floats) -> Floats:
+        return np.asarray(self.low * rows.sum() + self.rise * self._supported(rows))
+
+
+class Diagonal(TwoLevels):
+    """k-ary randomized response: each output supports its own code."""
 
     def __init__(self, counts: Floats, low: float, high: float) -> None:
-        self.seen = np.flatnonzero(counts)
-        self.counts, self.codes, self.n = counts[self.seen], len(counts), float(counts.sum())
-        self.low, self.high = low, high
+        super().__init__(counts, len(counts), low, high)
 
-    def apply(self, shares: Floats) -> Floats:
-        return np.asarray(self.low * shares.sum() + (self.high - self.low) * shares[self.seen])
+    def _supporting(self, shares: Floats) -> Floats:
+        return shares[self.seen]
 
-    def adjoint(self, rows: Floats) -> Floats:
-        result = np.full(self.codes, self.low * rows.sum())
-        result[self.seen] += (self.high - self.low) * rows
-        return result
+    def _supported(self, rows: Floats) -> Floats:
+        sums = np.zeros(self.codes)
+        sums[self.seen] = rows
+        return sums
 
 
-class Hadamard(Mixture):
-    """Hadamard response: `high` on the half of its group that a code's row marks with +1, else `low`."""
+class Hadamard(TwoLevels):
+    """Hadamard response: the half of its group that a code's row marks with +1 supports it."""
 
     def __init__(self, counts: Floats, sets: HadamardSets, low: float, high: float) -> None:
-        self.seen = np.flatnonzero(counts)
-        self.counts, self.codes, self.n = counts[self.seen], sets.codes, float(counts.sum())
-        self.sets, self.low, self.high = sets, low, high
+        super().__init__(counts, sets.codes, low, high)
         codes = np.arange(sets.codes)
-        self.groups, self.rows = codes % sets.groups, codes // sets.groups + 1
+        self.shape, self.groups, self.rows = (sets.groups, sets.order), codes % sets.groups, codes // sets.groups + 1
 
-    def _blank(self) -> Floats:
-        return np.zeros((self.sets.groups, self.sets.order))
-
-    def apply(self, shares: Floats) -> Floats:
-        table = self._blank()
+    def _supporting(self, shares: Floats) -> Floats:
+        table = np.zeros(self.shape)
         table[self.groups, self.rows] = shares
-        table[:, 0] = np.bincount(self.groups, shares, self.sets.groups)  # row 0 is constant: half of all, plus
-        members = walsh(table).ravel()[self.seen] / 2
-        return np.asarray(self.low * shares.sum() + (self.high - self.low) * members)
+        table[:, 0] = np.bincount(self.groups, shares, len(table))  # row 0 is constant: half of all, plus
+        return np.asarray(walsh(table).ravel()[self.seen] / 2)
 
-    def adjoint(self, rows: Floats) -> Floats:
-        table = self._blank()
+    def _supported(self, rows: Floats) -> Floats:
+        table = np.zeros(self.shape)
         table.ravel()[self.seen] = rows
         sums = walsh(table)
-        members = (sums[self.groups, 0] + sums[self.groups, self.rows]) / 2
-        return np.asarray(self.low * rows.sum() + (self.high - self.low) * members)
+        return np.asarray((sums[self.groups, 0] + sums[self.groups, self.rows]) / 2)
 
 
-class Pool(Mixture):
-    """A balanced pool of public maps: in cell (s, y), L is `high` for the codes that map s sends to y, else `low`.
+class Pool(TwoLevels):
+    """A balanced pool of public maps: cell (s, y) supports the codes that map s sends to y.
 
     The value of code v under map s is the inner product of their digits, so the digits of one are turned into those
-    of the other one by one, in either direction (`sottovoce.estimate.frequency.pool`).
+    of the other one by one, in either direction (`pool.transformed`).
     """
 
     def __init__(self, counts: Floats, chosen: PoolMap, low: float, high: float) -> None:
-        self.seen = np.flatnonzero(counts)
-        self.counts, self.codes, self.n = counts[self.seen], chosen.k, float(counts.sum())
-        self.chosen, self.low, self.high = chosen, low, high
-        self.products, self.binary = product_table(chosen.g), polynomial(chosen.g) > 0
+        super().__init__(counts, chosen.k, low, high)
+        self.chosen = chosen
+        self.firsts = slice(0, chosen.k * chosen.g, chosen.g)  # value 0 of each code
         seeds, values = np.divmod(self.seen, chosen.g)
-        self.mirrored = seeds * chosen.g + (values if self.binary else -values % chosen.g)
+        self.mirrored = seeds * chosen.g + (values if polynomial(chosen.g) > 0 else -values % chosen.g)
 
-    def _transform(self, table: Floats) -> Floats:
-        """Into [v, y] goes the sum over s of [s, y + s . v]; both sides are numbered alike."""
-        g, following = self.chosen.g, np.empty_like(table)
-        for digit in range(self.chosen.digits):
-            after = g**digit
-            one_digit(table, following, self.chosen.seeds // (after * g), after, g, self.products, self.binary)
-            table, following = following, table
-        return table
-
-    def apply(self, shares: Floats) -> Floats:
+    def _supporting(self, shares: Floats) -> Floats:
         table = np.zeros(self.chosen.seeds * self.chosen.g)
-        table[: self.codes * self.chosen.g : self.chosen.g] = shares
-        members = self._transform(table)[self.mirrored]
-        return np.asarray(self.low * shares.sum() + (self.high - self.low) * members)
+        table[self.firsts] = shares
+        return np.asarray(transformed(self.chosen, table)[self.mirrored])
 
-    def adjoint(self, rows: Floats) -> Floats:
+    def _supported(self, rows: Floats) -> Floats:
         table = np.zeros(self.chosen.seeds * self.chosen.g)
         table[self.seen] = rows
-        supported = self._transform(table)[: self.codes * self.chosen.g : self.chosen.g]
-        return np.asarray(self.low * rows.sum() + (self.high - self.low) * supported)
+        return np.asarray(transformed(self.chosen, table)[self.firsts])
 
 
 class Masks(Mixture):

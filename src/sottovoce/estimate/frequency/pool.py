@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.field import polynomial
 from sottovoce.core.channel import PermutationMap, PoolMap
@@ -54,24 +57,28 @@ def one_digit(table, following, before, after, g, products, binary):
 
 
 def pool_supports(chosen: PoolMap, cells: Ints) -> Ints:
-    """Support counts of all codes, by whichever of two exact ways is shorter.
-
-    The transform goes digit by digit: after each step one digit of the map has become one digit of the code, and
-    value y holds the reports whose value exceeds the partial inner product by y.
-    """
+    """Support counts of all codes, by whichever of two exact ways is shorter."""
     g, digits, seeds = chosen.g, chosen.digits, chosen.seeds
-    products, binary = product_table(g), polynomial(g) > 0
     if chosen.k * digits <= digits * g * g:
         out = np.empty(chosen.k, np.int64)
-        _direct(cells, chosen.k, g, digits, seeds, products, binary, out)
+        _direct(cells, chosen.k, g, digits, seeds, product_table(g), polynomial(g) > 0, out)
         return out
-    table = cells.copy()
-    following = np.empty_like(table)
-    for digit in range(digits):  # the last digit of a number varies fastest
+    return transformed(chosen, cells.copy()).reshape(seeds, g)[: chosen.k, 0].copy()
+
+
+def transformed(chosen: PoolMap, table: NDArray[Any]) -> NDArray[Any]:
+    """The sum over s of table[s, y + s . v] at [v, y], for all maps s and codes v; `table` is overwritten.
+
+    After each step one digit of the map has become one digit of the code, and value y holds the reports whose value
+    exceeds the partial inner product by y.
+    """
+    g, following = chosen.g, np.empty_like(table)
+    products, binary = product_table(g), polynomial(g) > 0
+    for digit in range(chosen.digits):  # the last digit of a number varies fastest
         after = g**digit
-        one_digit(table, following, seeds // (after * g), after, g, products, binary)
+        one_digit(table, following, chosen.seeds // (after * g), after, g, products, binary)
         table, following = following, table
-    return table.reshape(seeds, g)[: chosen.k, 0].copy()
+    return table
 
 
 @compiled
@@ -90,10 +97,10 @@ def _permuted(cells, codes, prime, g, start, stride, out):
 
 def _by_value(rows: RowCounts) -> Ints:
     """How many reports of each row support each value, as if it were reported itself."""
-    found = rows.counts
+    counts = rows.counts
     if rows.signed:  # the values of a position are its two signs; those that agree with -1 are those whose bit is clear
-        found = np.stack([found, rows.totals[:, None] - found], axis=2)
-    return np.rint(found).astype(np.int64).ravel()
+        counts = np.stack([counts, rows.totals[:, None] - counts], axis=2)
+    return np.rint(counts).astype(np.int64).ravel()
 
 
 def function_supports(mechanism: Mechanism, cells: Ints, codes: Ints | None = None) -> Ints:

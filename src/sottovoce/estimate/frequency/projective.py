@@ -14,7 +14,7 @@ MAX_TRANSFORM = 1 << 24  # numbers of a Fourier transform; the hyperplanes of la
 
 
 def hyperplane_counts(sets: ProjectiveSets, cells: Ints) -> Ints:
-    """For each code the reports that are orthogonal to it."""
+    """Number of reports that are orthogonal to each code."""
     if sets.order**sets.digits <= MAX_TRANSFORM:
         return _by_transform(sets, cells, _values(sets))
     counts = np.zeros(sets.codes, np.int64)
@@ -31,12 +31,12 @@ def _values(sets: ProjectiveSets) -> Ints:
 
 
 def _backwards(sets: ProjectiveSets, values: Ints) -> Ints:
-    """The same coordinates in the other order."""
-    found, rest = np.zeros_like(values), values.copy()
+    """Numbers of the points with their coordinates in reverse order."""
+    reversed_, rest = np.zeros_like(values), values.copy()
     for _ in range(sets.digits):
-        found = found * sets.order + rest % sets.order
+        reversed_ = reversed_ * sets.order + rest % sets.order
         rest //= sets.order
-    return found
+    return reversed_
 
 
 def _by_transform(sets: ProjectiveSets, cells: Ints, values: Ints) -> Ints:
@@ -44,9 +44,9 @@ def _by_transform(sets: ProjectiveSets, cells: Ints, values: Ints) -> Ints:
 
     So counts are means of Fourier coefficients of the cells at the multiples of v.
     """
-    whole = np.zeros(sets.order**sets.digits)
-    whole[values] = cells
-    spectrum = np.fft.fftn(whole.reshape((sets.order,) * sets.digits)).real.ravel()
+    grid = np.zeros(sets.order**sets.digits)
+    grid[values] = cells
+    spectrum = np.fft.fftn(grid.reshape((sets.order,) * sets.digits)).real.ravel()
     vectors = _backwards(sets, values[: sets.codes])
     digits = [vectors // sets.order**place % sets.order for place in range(sets.digits)]
     total = np.zeros(sets.codes)

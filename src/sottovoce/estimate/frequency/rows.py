@@ -63,8 +63,8 @@ class RowsEvidence(SharesOfTally):
 
     @property
     def offers(self) -> frozenset[Offer]:
-        found = {Offer.NULL_ERRORS, Offer.COVARIANCE, Offer.DESIGN}
-        return frozenset(found if self.counted.codes is not None else {*found, Offer.ALL_SHARES, Offer.CANDIDATES})
+        offers = {Offer.NULL_ERRORS, Offer.COVARIANCE, Offer.DESIGN}
+        return frozenset(offers if self.counted.codes is not None else {*offers, Offer.ALL_SHARES, Offer.CANDIDATES})
 
     @cached_property
     def inverse(self) -> Floats:
@@ -119,18 +119,18 @@ class RowsEvidence(SharesOfTally):
         if self._second is not None:
             # The second moment is linear in the estimates as they are, so what is subtracted is too: moved into [0, 1]
             # they would be too large at a share of zero on average, and the variance too small.
-            each = self._second - (shares**2 if target == Target.POPULATION else self._values)
+            scores = self._second - (shares**2 if target == Target.POPULATION else self._values)
             # From few reports the two parts do not fit together; the noise of the bits is there in any case.
-            return np.asarray(np.maximum(each / self.n, self._noise))
+            return np.asarray(np.maximum(scores / self.n, self._noise))
         # A report of another value reads something in its row, and which row it is, is chance.
-        found = self._noise + (1 - shares) * self.rows.collisions / self.n
+        variances = self._noise + (1 - shares) * self.rows.collisions / self.n
         sampling = shares * (1 - shares) / self.n
         if self.rows.exclusive:  # its counts vary with the sample
-            found = found - (sampling if target == Target.SAMPLE else 0)
-            found = np.maximum(found, self._least_noise(shares))  # few counts do not show all of it
+            variances = variances - (sampling if target == Target.SAMPLE else 0)
+            variances = np.maximum(variances, self._least_noise(shares))  # few counts do not show all of it
         elif target == Target.POPULATION:
-            found = found + sampling
-        return np.asarray(found + self._unbalanced)
+            variances = variances + sampling
+        return np.asarray(variances + self._unbalanced)
 
     def _least_noise(self, shares: Floats) -> Floats:
         """The variance of the bit of each value alone, given who holds it."""
@@ -139,7 +139,7 @@ class RowsEvidence(SharesOfTally):
 
     @cached_property
     def _unbalanced(self) -> float:
-        """What unfitted values add through functions that are not balanced, on average over the functions."""
+        """Variance that unfitted values add through unbalanced functions, on average over the functions."""
         if self.balanced:
             return 0.0
         return self._powers[0] * self.rows.collisions / len(self.rows.totals)
@@ -181,11 +181,11 @@ class RowsEvidence(SharesOfTally):
             raise TooLargeError(
                 f"The covariance of {len(self.codes)} shares is too large; it is given up to {MAX_TOGETHER}."
             )
-        found = self._spread / self._scale**2
+        covariance = self._spread / self._scale**2
         if self.together:
-            found = self.inverse @ found @ self.inverse
-        np.fill_diagonal(found, self.variances(target))
-        return found
+            covariance = self.inverse @ covariance @ self.inverse
+        np.fill_diagonal(covariance, self.variances(target))
+        return covariance
 
     def null_errors(self) -> Floats:
         return np.asarray(np.sqrt(self._noise + self.rows.collisions / self.n + self._unbalanced))
@@ -201,7 +201,7 @@ class RowsEvidence(SharesOfTally):
         return moved_inside(self, self.normal(request))
 
     def excess(self, request: IntervalRequest) -> Floats:
-        """By an Edgeworth expansion: bits are skewed, and so is how often public functions collide."""
+        """Edgeworth expansion of the miss rate: bits and collisions of public functions are skewed."""
         z = deviate(request.level)
         weight = z * stats.norm.pdf(z) / stats.norm.sf(z)
         skew, tail = self._collision_law(self.variances(Target.POPULATION))
@@ -209,7 +209,7 @@ class RowsEvidence(SharesOfTally):
         return np.asarray(np.clip(1 + weight * (collided + self._skewed_bits(z)), 0.0, 1 / (1 - request.level)))
 
     def _skewed_bits(self, z: float) -> float:
-        """The same of the counts. The variance of a rate is read from the counts of the rate, as for a single count."""
+        """Edgeworth term of the counts, whose variance is estimated from the counts themselves."""
         bits, rate = self.n * self.rows.blocks, 0.5 if self.rows.signed else self.rows.other
         spread = bits * rate * (1 - rate)
         skewed = (1 - 2 * rate) ** 2 / spread * (z**4 + 2 * z**2 - 3) / 18
@@ -271,9 +271,9 @@ def second_moments(rows: RowCounts, shares: Floats) -> Floats:
     places, _ = rows.places(np.arange(len(shares)))
     mean = shares * h + (1 - shares) * h / g
     square = mean.copy()
-    for one in range(h):
-        for two in range(one):
-            pairs = places[:, one] * size + places[:, two]
+    for block in range(h):
+        for other in range(block):
+            pairs = places[:, block] * size + places[:, other]
             cells = (np.arange(len(pairs))[:, None] * size**2 + pairs).ravel()
             held = np.bincount(cells, np.tile(shares, len(pairs)))[cells].reshape(pairs.shape)
             square += 2 * held.mean(axis=0)

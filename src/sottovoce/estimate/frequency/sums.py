@@ -92,7 +92,7 @@ class SumsEvidence(ReadSharesEvidence):
     def restricted(self, codes: Ints, labels: Sequence[object]) -> SumsEvidence:
         return replace(self, sums=self.sums[codes], counted=self._among(codes, labels))
 
-    def _second_moments(self, own: Counted, codes: Ints) -> Floats:
+    def _second_moments(self, counted: Counted, codes: Ints) -> Floats:
         """Bins are independent, and at most one of two has a mean score."""
         return np.diag(self.bins.at(self.values(), Target.SAMPLE))
 

@@ -98,11 +98,11 @@ class SupportsEvidence(BitsEvidence):
         if np.ndim(self.own) == 0:
             left, right = exact_held(self.counts, trials, float(self.own), float(self.other), level)
         else:
-            each = [
+            pairs = [
                 exact_held(self.counts[v : v + 1], trials[v : v + 1], float(p), float(q), level)
                 for v, (p, q) in enumerate(zip(self.own, self.other, strict=True))
             ]
-            left, right = (np.concatenate(side) for side in zip(*each, strict=True))
+            left, right = (np.concatenate(side) for side in zip(*pairs, strict=True))
         return Bounds(left / self.n, right / self.n)
 
     def wilson(self, level: float) -> Bounds:
@@ -112,10 +112,10 @@ class SupportsEvidence(BitsEvidence):
         own, other = (rate if np.ndim(rate) == 0 else rate[codes] for rate in (self.own, self.other))
         return replace(self, counts=self.counts[codes], own=own, other=other, counted=self._among(codes, labels))
 
-    def _second_moments(self, own: Counted, codes: Ints) -> Floats:
-        channel = own.mechanism.channel
-        if channel.publics or not isinstance(own.mechanism.statistic, CountSupports):
-            return ReadSharesEvidence._second_moments(self, own, codes)
+    def _second_moments(self, counted: Counted, codes: Ints) -> Floats:
+        channel = counted.mechanism.channel
+        if channel.publics or not isinstance(counted.mechanism.statistic, CountSupports):
+            return ReadSharesEvidence._second_moments(self, counted, codes)
         pair = need(channel, Supporting).pair()
         if pair is None:
             raise NoCovarianceError(f"The joint law of two supports of a {channel.kind} channel has no closed form.")
@@ -129,18 +129,18 @@ class SupportsEvidence(BitsEvidence):
     def excess(self, request: IntervalRequest) -> Floats:
         rates = np.atleast_2d(np.stack(np.broadcast_arrays(self.own, self.other), axis=-1))
         pairs, places = np.unique(rates, axis=0, return_inverse=True)
-        each = np.array([most_missed(request.method, self.n, own, other, request.level) for own, other in pairs])
-        return np.broadcast_to(each[places.ravel()], self.counts.shape)
+        misses = np.array([most_missed(request.method, self.n, own, other, request.level) for own, other in pairs])
+        return np.broadcast_to(misses[places.ravel()], self.counts.shape)
 
 
 def most_missed(method: str | None, n: int, own: float, other: float, level: float) -> float:
-    """How many times as often as promised a Wilson or normal interval of n reports with two rates may miss."""
+    """Worst miss rate of a Wilson or normal interval of n reports with two rates, over the promised one."""
     finds = (wilson_excess,) if method == "wilson" else (normal_excess, normal_sample_excess)
     return max(find(n, own, other, level) for find in finds)
 
 
 def from_cells(counted: Counted) -> SupportsEvidence:
-    """The evidence of a tally of supports or outputs, or of one by public function: that about some codes as well."""
+    """The evidence of a tally of supports, outputs or public functions, also about some codes only."""
     mechanism = counted.mechanism
     counts, sets = counted.cells, getattr(mechanism.channel, "sets", None)
     if isinstance(mechanism.statistic, (CountSeeds, CountCohorts)):

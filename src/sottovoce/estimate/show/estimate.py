@@ -38,8 +38,8 @@ class ShownEstimate:
         axes: Any = None,
     ) -> Any:
         """Estimates with their intervals and numbers on Matplotlib axes, new ones unless some are given."""
-        own, request = _own(self), IntervalRequest.of(level, method, target, simultaneous)
-        return late.load(own.evidence.picture)(own, own._ci(request), request, axes)
+        estimate, request = _own(self), IntervalRequest.of(level, method, target, simultaneous)
+        return late.load(estimate.evidence.picture)(estimate, estimate._ci(request), request, axes)
 
     def to_markdown(
         self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
@@ -61,35 +61,35 @@ class ShownEstimate:
 
     def _table(self, request: IntervalRequest) -> tuple[PrintedTable, str]:
         """The table, and the sentence about it."""
-        own = _own(self)
-        return printed(own._frame(request), own.axes.headings), self._sentence(request)
+        estimate = _own(self)
+        return printed(estimate._frame(request), estimate.axes.headings), self._sentence(request)
 
     def _sentence(self, request: IntervalRequest) -> str:
-        own = _own(self)
-        about = [f"Estimates are {own.quality}.", intervals_sentence(own.chosen(request))]
-        about += [*own.notes, *filter(None, [own.missing])]
-        return methods_sentence(subject(own), own.n, own.sources, about, own.simulated)
+        estimate = _own(self)
+        about = [f"Estimates are {estimate.quality}.", intervals_sentence(estimate.chosen(request))]
+        about += [*estimate.notes, *filter(None, [estimate.missing])]
+        return methods_sentence(subject(estimate), estimate.n, estimate.sources, about, estimate.simulated)
 
     def _repr_html_(self) -> str:
         """The table at 95 %; an approximate interval that is poor is said to be so."""
-        own = _own(self)
+        estimate = _own(self)
+        title = f"Estimate: {subject(estimate)}"
         facts = [
-            ("mechanism", ", ".join(dict.fromkeys(source.mechanism.name for source in own.sources))),
-            ("reports", f"{own.n:,}"),
-            ("epsilon", f"{own.epsilon:.6g}"),
-            ("estimates", own.quality),
-            ("intervals", f"95 %, {own.default_method}, for the population"),
+            ("mechanism", ", ".join(dict.fromkeys(source.mechanism.name for source in estimate.sources))),
+            ("reports", f"{estimate.n:,}"),
+            ("epsilon", f"{estimate.epsilon:.6g}"),
+            ("estimates", estimate.quality),
+            ("intervals", f"95 %, {estimate.default_method}, for the population"),
         ]
         with warnings.catch_warnings(record=True) as doubts:
             warnings.simplefilter("always")
             try:
-                frame = own.to_frame()
+                frame = estimate.to_frame()
             except NoIntervalError as problem:
-                return card(f"Estimate: {subject(own)}", facts[:-1], notes=[str(problem)], simulated=own.simulated)
-        table = printed(frame, own.axes.headings)
-        notes = [frame.attrs["remark"], *(str(doubt.message) for doubt in doubts), *own.notes, own.missing]
-        shown = (table.header, table.rows)
-        return card(f"Estimate: {subject(own)}", facts, table=shown, notes=notes, simulated=own.simulated)
+                return card(title, facts[:-1], notes=[str(problem)], simulated=estimate.simulated)
+        table = printed(frame, estimate.axes.headings)
+        notes = [frame.attrs["remark"], *(str(doubt.message) for doubt in doubts), *estimate.notes, estimate.missing]
+        return card(title, facts, table=(table.header, table.rows), notes=notes, simulated=estimate.simulated)
 
 
 def _own(shown: ShownEstimate) -> Estimate:

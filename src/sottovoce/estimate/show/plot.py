@@ -47,36 +47,38 @@ def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any
     return _points(picture, axes, title, (noun, ": ".join(estimate.axes.headings)), note)
 
 
-def plot_difference(found: Difference, level: float, method: str, axes: Any) -> Any:
+def plot_difference(difference: Difference, level: float, method: str, axes: Any) -> Any:
     """The difference of two groups, beside the line of no difference."""
-    low, high = found.ci(level, method=method)
-    label = f"{printable(found.group, MOST_LABEL)} less {printable(found.other, MOST_LABEL)}"
+    low, high = difference.ci(level, method=method)
+    label = f"{printable(difference.group, MOST_LABEL)} less {printable(difference.other, MOST_LABEL)}"
     bounds = Bounds(np.array([low]), np.array([high]))
-    picture = DrawnValues([label], np.array([found.value]), bounds, decimals([found.std_error]), [0.0], near=np.inf)
-    about = f"{100 * level:g} % {method} interval, p = {found.p_value:.2g}"
-    return _rows(picture, axes, _compared(found) + about, ("groups", "difference of means"))
+    value, places = np.array([difference.value]), decimals([difference.std_error])
+    picture = DrawnValues([label], value, bounds, places, [0.0], near=np.inf)
+    about = f"{100 * level:g} % {method} interval, p = {difference.p_value:.2g}"
+    return _rows(picture, axes, _compared(difference) + about, ("groups", "difference of means"))
 
 
-def plot_pairs(found: Pairs, axes: Any) -> Any:
+def plot_pairs(pairs: Pairs, axes: Any) -> Any:
     """All differences, beside the line of no difference; their intervals hold all at once."""
-    both = zip(found.groups, found.others, strict=True)
-    labels = [f"{printable(one, MOST_LABEL)} less {printable(two, MOST_LABEL)}" for one, two in both]
-    picture = DrawnValues(labels, found.values, found.ci(), decimals(found.std_errors), [0.0], found.adjusted, np.inf)
-    about = f"{100 * found.level:g} % intervals that hold all at once, p-values adjusted by {found.correction}"
+    names = zip(pairs.groups, pairs.others, strict=True)
+    labels = [f"{printable(group, MOST_LABEL)} less {printable(other, MOST_LABEL)}" for group, other in names]
+    picture = DrawnValues(labels, pairs.values, pairs.ci(), decimals(pairs.std_errors), [0.0], pairs.adjusted, np.inf)
+    about = f"{100 * pairs.level:g} % intervals that hold all at once, p-values adjusted by {pairs.correction}"
     if len(labels) <= MOST_LISTED:
-        return _rows(picture, axes, _compared(found) + about, ("groups", "difference of means"))
-    return _points(picture, axes, _compared(found) + about, ("difference of means", "groups"))
+        return _rows(picture, axes, _compared(pairs) + about, ("groups", "difference of means"))
+    return _points(picture, axes, _compared(pairs) + about, ("difference of means", "groups"))
 
 
-def _compared(found: Difference | Pairs) -> str:
-    kind = "simulation of " if found.simulated else ""
-    through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in found.sources)))
-    return f"{kind}{through}, {plural(sum(source.n for source in found.sources), 'report', ',')}\n" if through else kind
+def _compared(comparison: Difference | Pairs) -> str:
+    kind = "simulation of " if comparison.simulated else ""
+    through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in comparison.sources)))
+    n = sum(source.n for source in comparison.sources)
+    return f"{kind}{through}, {plural(n, 'report', ',')}\n" if through else kind
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnValues:
-    """What is drawn: labels, values and intervals, shown to so many decimal places, and lines to compare them with."""
+    """A picture: labels, values and intervals, printed to so many decimal places, and reference lines."""
 
     labels: Sequence[str]
     values: Floats
@@ -91,7 +93,7 @@ class DrawnValues:
         """Value and interval of each row, and its p-value where there is one."""
         form = f"{{:.{self.places}f}}"
         for place, triple in enumerate(zip(self.values, *self.bounds, strict=True)):
-            value, low, high = (number(float(each), form) for each in triple)
+            value, low, high = (number(float(end), form) for end in triple)
             chance = "" if self.p_values is None else f", p = {self.p_values[place]:.2g}"
             yield f"{value} [{low}, {high}]{chance}"
 

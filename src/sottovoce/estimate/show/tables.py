@@ -85,46 +85,46 @@ def number(value: float, form: str) -> str:
 # --- the sentence -------------------------------------------------------------------------------------------------
 def references_of(names: Iterable[str]) -> list[str]:
     """The publications of the mechanisms among these that are registered."""
-    found = []
+    references = []
     for name in dict.fromkeys(names):
         if name not in BUILDERS and name not in registered():  # of a protocol, or of a specification
             continue
         text = inspect.getdoc(builder(name)) or ""
         slot = re.search(r"^Reference:(.*?)(?=^\w+:|\Z)", text, flags=re.MULTILINE | re.DOTALL)
         if slot:
-            found.append(f"{name}: {' '.join(slot[1].split()).rstrip('.')}")
-    return found
+            references.append(f"{name}: {' '.join(slot[1].split()).rstrip('.')}")
+    return references
 
 
-def subject(found: Estimate) -> str:
-    """What was estimated, such as "share of each value"."""
-    noun = found.evidence.noun
-    if len(found.values) == 1:
-        labelled = isinstance(found.question, (Mean, Variance)) and found.axes.headings == (VALUE,)
-        return printable(found.labels[0]) if labelled else noun
-    return SUBJECTS.get(noun, f"{noun} of each {' and '.join(found.axes.headings)}")
+def subject(estimate: Estimate) -> str:
+    """The name of the estimated values, such as "share of each value"."""
+    noun = estimate.evidence.noun
+    if len(estimate.values) == 1:
+        labelled = isinstance(estimate.question, (Mean, Variance)) and estimate.axes.headings == (VALUE,)
+        return printable(estimate.labels[0]) if labelled else noun
+    return SUBJECTS.get(noun, f"{noun} of each {' and '.join(estimate.axes.headings)}")
 
 
 def methods_sentence(
     subject: str, n: int, sources: Sequence[EstimateSource], about: Sequence[str], simulated: bool
 ) -> str:
-    """What was estimated, through which mechanisms, from how many reports, and what the numbers are."""
+    """The methods paragraph: estimated values, mechanisms, number of reports, and notes about the numbers."""
     through = " and ".join(
-        f"{own.mechanism.name} (epsilon {own.mechanism.epsilon:.6g}"
-        f"{', ' * (not own.mechanism.guarantee.is_pure)}{own.mechanism.guarantee.remark}"
-        f"{f', {own.n:,} reports' if len(sources) > 1 else ''})"
-        for own in sources
+        f"{source.mechanism.name} (epsilon {source.mechanism.epsilon:.6g}"
+        f"{', ' * (not source.mechanism.guarantee.is_pure)}{source.mechanism.guarantee.remark}"
+        f"{f', {source.n:,} reports' if len(sources) > 1 else ''})"
+        for source in sources
     )
     first = f"The {subject} was estimated from {n:,} reports under local differential privacy"
     text = [f"{first}, randomized by {through}." if through else f"{first}.", *about]
     text.append(f"Computed with sottovoce {version('sottovoce')}.")
-    if cited := references_of(own.mechanism.name for own in sources):
+    if cited := references_of(source.mechanism.name for source in sources):
         text.append(f"{'Reference' if len(cited) == 1 else 'References'}: {'; '.join(cited)}.")
     return in_words(" ".join(text), simulated)
 
 
 def intervals_sentence(request: IntervalRequest) -> str:
-    """Which intervals a table has."""
+    """The sentence about the intervals of a table."""
     held = ", which hold all at once (Bonferroni)" if request.simultaneous else ""
     return (
         f"Intervals are {100 * request.level:g} % confidence intervals by the method {request.method}{held},"

@@ -94,8 +94,8 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     code = np.array(mechanism.domain.encode(held))
     length = float(np.linalg.norm(code))
     squares = (code / length) ** 2 if length else np.array(capped.zero_squares())
-    each = reading.across + (reading.along - reading.across) * squares - code**2
-    return np.asarray(each * radius**2 / n)
+    variances = reading.across + (reading.along - reading.across) * squares - code**2
+    return np.asarray(variances * radius**2 / n)
 
 
 def _radius(mechanism: Mechanism) -> float:

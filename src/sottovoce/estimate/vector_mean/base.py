@@ -31,15 +31,15 @@ class VectorEvidence(Evidence):
 
     @abstractmethod
     def _doubt(self, poor: int) -> str:
-        """For what and why the normal interval is poor."""
+        """The rest of the warning: the coordinates whose normal interval is poor, and why."""
 
     def warning(self) -> str | None:
         poor = int(self.normal_is_poor().sum())
         return f"The normal interval is poor for {self._doubt(poor)}" if poor else None
 
-    def sentence(self, found: Estimate, level: float) -> str:
+    def sentence(self, estimate: Estimate, level: float) -> str:
         return (
-            f"The estimates of the means of {len(found.values)} coordinates are {found.quality}; the standard error of"
-            f" one is about {np.median(found.std_errors):.2g}. Intervals hold for one coordinate at a time, with"
-            " simultaneous=True for all at once."
+            f"The estimates of the means of {len(estimate.values)} coordinates are {estimate.quality}; the standard"
+            f" error of one is about {np.median(estimate.std_errors):.2g}. Intervals hold for one coordinate at a time,"
+            " with simultaneous=True for all at once."
         )

@@ -62,13 +62,13 @@ class CoordinatesEvidence(VectorEvidence):
 
     def variances(self, target: Target) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(self.counts > 0, self.spreads / self.counts, np.inf)
+            variances = np.where(self.counts > 0, self.spreads / self.counts, np.inf)
         if target == Target.POPULATION:
-            return np.asarray(each)
-        return np.asarray(each - np.maximum(self.spreads - self.noises, 0) / self.n)
+            return np.asarray(variances)
+        return np.asarray(variances - np.maximum(self.spreads - self.noises, 0) / self.n)
 
     def normal(self, request: IntervalRequest) -> Bounds:
-        """With Student's quantiles: a coordinate may have few reports, and simultaneous intervals have far quantiles.
+        """Intervals with Student's quantiles: a coordinate may have few reports, and simultaneous levels are high.
 
         The sample variance of n reports with kurtosis k is as well known as one of 2 n / (k - 1) normal numbers.
         """
@@ -210,7 +210,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
 
 
 def _places(numbers: Floats, low: Any, step: Any, steps: int) -> Floats:
-    """Where numbers lie, in steps."""
+    """Grid positions of the numbers, in steps."""
     places = np.asarray((numbers - low) / step)
     if not ((places >= -1e-9) & (places <= steps + 1e-9)).all():
         raise reject("truth", "variance", "numbers of the domain", numbers)

@@ -38,11 +38,11 @@ def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> VectorEvidence:
     """The evidence of cells."""
-    found: VectorEvidence = _home(mechanism).from_cells(mechanism, n, cells)
-    return found
+    means: VectorEvidence = _home(mechanism).from_cells(mechanism, n, cells)
+    return means
 
 
-def answer(found: Evidence, question: Question) -> Evidence | None:
+def answer(source: Evidence, question: Question) -> Evidence | None:
     """Means of coordinates are read from their own reports only."""
     return None
 

@@ -115,9 +115,9 @@ def multiples(n: Floats, own: Floats, other: Floats, share: float) -> Floats:
     noise = rates * (1 - rates)
     best = slopes / noise
 
-    def variance(each: Floats) -> float:
-        return float(np.sum(each**2 * n * noise) / np.sum(each * n * slopes) ** 2)
+    def variance(factors: Floats) -> float:
+        return float(np.sum(factors**2 * n * noise) / np.sum(factors * n * slopes) ** 2)
 
     tried = [np.maximum(1, np.round(most * best / best.max())) for most in _MULTIPLES]
     least = min(map(variance, tried))
-    return next(each for each in tried if variance(each) <= _LOSS * least)
+    return next(factors for factors in tried if variance(factors) <= _LOSS * least)

@@ -77,10 +77,10 @@ def upper_tail(least, counts, hits, drifts):
             angle = 2.0 * math.pi * k / width
             size, bound, phase = 0.0, 0.0, 0.0
             for i in range(counts.shape[0]):
-                one, two, three = _factor(counts[i], hits[i], drifts[i], angle)
-                size += one
-                bound += two
-                phase += three
+                logarithm, smooth, turn = _factor(counts[i], hits[i], drifts[i], angle)
+                size += logarithm
+                bound += smooth
+                phase += turn
             if bound < _NOTHING and width > _SMALL:
                 if side == 0:
                     last = k
@@ -96,17 +96,17 @@ def upper_tail(least, counts, hits, drifts):
 def _largest_tail(least, n, rate, drift, alpha, more_zeros):
     """The largest P(D >= least) over hit rates up to `rate`, for scores of this mean; or one that exceeds alpha."""
     counts, hits, drifts = np.array([n]), np.array([max(rate, abs(drift))]), np.array([drift])
-    found = upper_tail(least, counts, hits, drifts)
+    tail = upper_tail(least, counts, hits, drifts)
     few = n * (1.0 - rate)
     if few > _FEW_ZEROS:
-        return found
+        return tail
     for zeros in more_zeros:
-        if found > alpha:
+        if tail > alpha:
             break
         if zeros > few:
             hits[0] = max(1.0 - zeros / n, abs(drift))
-            found = max(found, _BETWEEN * upper_tail(least, counts, hits, drifts))
-    return min(found, 1.0)
+            tail = max(tail, _BETWEEN * upper_tail(least, counts, hits, drifts))
+    return min(tail, 1.0)
 
 
 @compiled
@@ -142,11 +142,11 @@ def _between(low, below, high, above, total, n, rate, alpha, more_zeros, span):
         part = (left - wanted) / (left - right) if left > right else 0.5
         middle = low + min(max(part, 0.02), 0.98) * (high - low)
         middle = min(max(middle + 0.3 * side * span, low + 0.2 * span), high - 0.2 * span)
-        found = _largest_tail(total, n, rate, middle, alpha, more_zeros)
-        if found <= alpha:
-            low, below, side = middle, found, 1.0
+        tail = _largest_tail(total, n, rate, middle, alpha, more_zeros)
+        if tail <= alpha:
+            low, below, side = middle, tail, 1.0
         else:
-            high, above, side = middle, found, -1.0
+            high, above, side = middle, tail, -1.0
     return low
 
 
@@ -264,6 +264,6 @@ def _largest_rates(hits: Ints, n: int, missed: float) -> Floats:
 
 
 def _split(level: float) -> tuple[float, float]:
-    """What each of the two tests may spend on the sum and on the confidence set."""
-    each = (1 - level) / 2
-    return each * (1 - NUISANCE), each * NUISANCE
+    """Error probability of each of the two tests: the part for the sum, and the part for the confidence set."""
+    alpha = (1 - level) / 2
+    return alpha * (1 - NUISANCE), alpha * NUISANCE

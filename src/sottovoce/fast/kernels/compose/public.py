@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,7 @@ def chosen_numbers(choice: Choice, public: Public64) -> tuple[NDArray[np.int64],
     return out, refused
 
 
+@lru_cache(maxsize=16)
 def product_table(g: int) -> NDArray[np.uint32]:
     """The multiplication table of a field of 2**r elements; one empty cell for a prime order."""
     if not polynomial(g):
