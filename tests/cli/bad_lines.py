@@ -186,6 +186,10 @@ BAD = {
         "plan vector-mean --low 0 --high 1 --epsilon 1 --participants 9",
         "needs --dimensions",
     ),
+    "plan: vector with a step": (
+        "plan vector-mean --dimensions 2 --low 0 --high 9 --step 0.5 --epsilon 1 --participants 9",
+        "--step needs a range for each number of a vector",
+    ),
     "plan: vector of both kinds": (
         "plan vector-mean --dimensions 9 --radius 1 --most 2 --epsilon 1 --participants 9",
         "not both",
@@ -238,7 +242,15 @@ BAD = {
     ),
     "privatize: bounds": (
         "privatize good.csv --column v --method grr --epsilon 1 --low 0.5 --high 9 -o out.parquet",
-        "a whole number, unless --real",
+        "a whole number, unless --real or --step",
+    ),
+    "privatize: step without a range": (
+        "privatize good.csv --column v --epsilon 1 --categories 1,2 --step 0.5 -o out.parquet",
+        "--step needs --low and --high: it is the distance of possible numbers in a range.",
+    ),
+    "privatize: step that does not fit": (
+        "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --step 0.7 -o out.parquet",
+        "'step' parameter of interval must be a number above 0 of which high - low is a multiple",
     ),
     "privatize: continuum": (f"privatize good.csv {V} --real -o out.parquet", "not a continuum"),
     "privatize: spec and more": (f"privatize good.csv {V} --spec spec.json -o out.parquet", "leave out the options"),

@@ -220,6 +220,18 @@ def test_only_entries_of_a_dictionary_that_rows_use_must_be_in_the_domain() -> N
     assert codes(domain, wrong) == Outside(3, 1, True)
 
 
+def test_half_hours_are_reported_and_other_numbers_refused(tmp_path: Path) -> None:
+    hours = sv.mechanism("piecewise", sv.Interval(0, 14, step="0.5"), epsilon=1)
+    described = ["--column", "hours", "--method", "piecewise", "--epsilon", 1, "--low", 0, "--high", 14]
+    output = ["-o", tmp_path / "r.parquet", "--write-spec", tmp_path / "s.json"]
+    for numbers, code in (("6.5\n7\n", 0), ("6.5\n7\n7.25\n", 2)):
+        (tmp_path / "sleep.csv").write_text(f"hours\n{numbers}")
+        done = call("privatize", tmp_path / "sleep.csv", *described, "--step", "0.5", *output, "--force")
+        assert done.code == code, done.err
+    assert "1 of 3 values" in done.err and "in steps of 0.5" in done.err
+    assert sv.Mechanism.from_spec((tmp_path / "s.json").read_bytes()) == hours
+
+
 def test_an_empty_file_gives_no_reports(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("v\n")
     asked = ["--column", "v", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9, "-o", tmp_path / "r.parquet"]

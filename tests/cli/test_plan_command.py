@@ -26,6 +26,14 @@ CASES = {
         sv.Mean(sv.Interval(0, "1.5")),
         {"epsilon": 1, "participants": 900},
     ),
+    "mean --low 0 --high 14 --step 0.5 --epsilon 1 --participants 900": (
+        sv.Mean(sv.Interval(0, 14, step="0.5")),
+        {"epsilon": 1, "participants": 900},
+    ),
+    "vector-mean --low 0,0 --high 14,10 --step 0.5,5 --epsilon 2 --participants 1000": (
+        sv.VectorMean(sv.Record({"1": sv.Interval(0, 14, step="0.5"), "2": sv.Interval(0, 10, step=5)})),
+        {"epsilon": 2, "participants": 1000},
+    ),
     "frequency --categories lark,owl,neither --epsilon 1 --participants 5000": (
         SHARES,
         {"epsilon": 1, "participants": 5000},

@@ -112,6 +112,21 @@ def test_only_protected_reports_count_in_a_pair() -> None:
         PURE.pair_ratio(sv.mechanism("olh", sv.Integers(0, 3), epsilon=1).channel, 0, 1)
 
 
+def test_objects_are_refused_whose_texts_no_device_reads() -> None:
+    """A delta of 1 would allow a channel that sends the answer itself; so would codes that no answer has."""
+    revealing, domain = Table([[UNIT, 0], [0, UNIT]]), sv.Integers(0, 1)
+    for delta_of in (0, 1, Decimal(0), Decimal(1), Decimal("1.5"), Decimal("-0.5"), Decimal("NaN"), 0.5, "0.5"):
+        with pytest.raises(sv.SpecError, match="between 0 and 1"):
+            Approximate(delta_of)  # type: ignore[arg-type]
+    for code in (-1, True, "0", 0.0):
+        with pytest.raises(sv.SpecError, match="integers from 0 on"):
+            UtilityOptimised(frozenset({code}))  # type: ignore[arg-type]
+    for codes in ((), (2,)):
+        guarantee = UtilityOptimised(frozenset(codes))
+        with pytest.raises(sv.SpecError, match="lie below 2"):
+            sv.Mechanism("x", sv.Frequency(domain), revealing, Decimal(1), CountOutputs(), guarantee=guarantee)
+
+
 # --- room for other kinds ---------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Neighbours(Guarantee):

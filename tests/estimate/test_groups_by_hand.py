@@ -8,6 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,6 @@ from sottovoce.core.domain import Select
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
-from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.group_mean import evidence as group
 from sottovoce.estimate.group_mean import power as group_power
@@ -111,7 +111,9 @@ def test_intervals_of_means_warn_where_rare_reports_are_too_few_and_only_there(m
 @pytest.mark.parametrize("target", ["population", "sample"])
 def test_the_lower_end_of_a_shown_share_leaves_half_of_the_error_below(target: str) -> None:
     supports = SupportsEvidence(np.array([60, 40]), 100, 0.7, 0.3)
-    view = GroupSharesEvidence(Axes.of("group", ["f", "m"]), supports, np.array([50, 50]), np.array([True, False]))
+    view = GroupSharesEvidence(
+        SimpleNamespace(n=100, supports=supports, least=np.array([50, 50]), estimable=np.array([True, False]))
+    )
     found, usual = view.interval(IntervalRequest(0.9, "shown", target)), supports.exact(0.9, target)
     first = replace(supports, counts=supports.counts[:1])
     limit = lowest_share(first, np.array([50]), 0.05, target, usual.low[:1])
@@ -144,9 +146,9 @@ def ratios(bottom_variance: float, *, shown: bool) -> Ratios:
 
 
 def test_which_ratios_are_tried() -> None:
-    assert ratios(1.0, shown=True).reach == (-5.0, 7.0)
+    assert ratios(1.0, shown=True).rule.reach == (-5.0, 7.0)
     with pytest.raises(TypeError, match="have no limits"):
-        _ = ratios(1.0, shown=False).reach
+        _ = ratios(1.0, shown=False).rule
 
 
 @pytest.mark.parametrize("margin", [math.inf, 2.0])
@@ -196,8 +198,8 @@ def test_a_mean_is_shown_from_the_fewest_supports_that_estimate_its_size_above_t
     m = sv.mechanism("group-bernoulli", sv.Pair(sv.Integers(0, 2), sv.Interval(0, 1)), epsilon=4)
     found = m.estimate(sv.Tally(m, 9000, np.array([2000, 1000, 1500, 1500, 900, 2100]))).evidence
     key, needed = found.totals.law.key, found._shown.least
-    assert (key.sizes(found._least.astype(float), found.n) > needed).all()
-    assert (key.sizes(found._least - 1.0, found.n) <= needed).all()
+    assert (key.sizes(found.least.astype(float), found.n) > needed).all()
+    assert (key.sizes(found.least - 1.0, found.n) <= needed).all()
 
 
 def test_the_lowest_number_of_holders_that_explains_a_shown_group() -> None:

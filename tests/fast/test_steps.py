@@ -27,8 +27,9 @@ def test_what_is_no_multiple_is_refused_with_one_sentence(wrong):
             encode(view, np.array([0.1, 7.0, *wrong]))
     for domain, question in ((HOURS, sv.Mean), (HOURS, sv.Distribution)):
         name = "hybrid" if question is sv.Mean else "square-wave"
-        with pytest.raises(DomainError, match=expected):
-            sv.mechanism(name, domain, epsilon=1).privatize(np.array([0.1, 7.0, *wrong]), seed=1)
+        for values in (np.array([0.1, 7.0, *wrong]), [0.1, 7.0, *wrong]):
+            with pytest.raises(DomainError, match=expected):
+                sv.mechanism(name, domain, epsilon=1).privatize(values, seed=1)
 
 
 def test_whole_numbers_too():

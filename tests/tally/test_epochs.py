@@ -73,6 +73,15 @@ def test_sums_of_engines_keep_epochs_apart() -> None:
     assert account(rows).reports == 62
 
 
+@pytest.mark.parametrize("key", [4, 1 << 31, 3_000_000_000, (1 << 32) - 15, (1 << 32) + 4, (5 << 32) - (1 << 20)])
+def test_rows_of_cells_that_no_tally_has_are_refused(key: int) -> None:
+    """Below the cells of a later epoch lie those that say what else was seen, and below them none."""
+    rows = [(GRR.fingerprint, 0, cell, count) for cell, count in tally().to_rows()]
+    assert fold([*rows, (GRR.fingerprint, 0, -8, 1), (GRR.fingerprint, 0, -14, 1)], GRR) == tally()
+    with pytest.raises(sv.ParameterError, match="'cell'"):
+        fold([*rows, (GRR.fingerprint, 0, key, 1)], GRR)
+
+
 def test_bytes_with_a_wrong_epoch_are_refused() -> None:
     for epoch in (0, MAX_EPOCH + 1):
         body = tally(5).to_bytes()[:-32][:-4] + epoch.to_bytes(4, "little")

@@ -87,6 +87,7 @@ def plan(
     low: options.Low = None,
     high: options.High = None,
     real: options.Real = False,
+    step: options.Step = None,
     period: options.Period = None,
     dimensions: options.Dimensions = None,
     radius: options.Radius = None,
@@ -112,7 +113,9 @@ def plan(
         return
     load("cli.studies.plan:plan")(
         question,
-        load("cli.domains:Allowed")(categories, categories_file, low, high, real, dimensions, radius, most, period),
+        load("cli.domains:Allowed")(
+            categories, categories_file, low, high, real, dimensions, radius, most, period, step=step
+        ),
         load("cli.studies.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
         picture=picture,
         force=force,
@@ -187,6 +190,7 @@ def privatize(
     low: options.Low = None,
     high: options.High = None,
     real: options.Real = False,
+    step: options.Step = None,
     text: options.AnyText = False,
     period: options.Period = None,
     option: options.MethodOptions = None,
@@ -213,7 +217,9 @@ def privatize(
             spec,
             method,
             epsilon,
-            load("cli.domains:Allowed")(categories, categories_file, low, high, real, period=period, text=text),
+            load("cli.domains:Allowed")(
+                categories, categories_file, low, high, real, period=period, text=text, step=step
+            ),
             tuple(option or ()),
             question,
         ),

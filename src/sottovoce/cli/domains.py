@@ -35,10 +35,11 @@ class Allowed:
     most: int | None = None
     period: str | None = None
     text: bool = False
+    step: str | None = None
 
     @property
-    def given(self) -> bool:
-        """Whether anything is said."""
+    def is_described(self) -> bool:
+        """True if any of the options is set."""
         return self != Allowed()
 
     @property
@@ -53,6 +54,8 @@ class Allowed:
 
     def one(self) -> Domain:
         """The domain of a single answer."""
+        if self.step is not None and (self.low is None or self.high is None):
+            raise ParameterError("--step needs --low and --high: it is the distance of possible numbers in a range.")
         if self.has_categories + self.has_range + self.text != 1:
             raise ParameterError(_NOT_INFERRED)
         if self.text:
@@ -78,7 +81,7 @@ class Allowed:
 
     def numbers(self) -> Integers | Interval:
         """The range of a number."""
-        return _range(*self._ends(), self.real)
+        return _range(*self._ends(), self.real, self.step)
 
     def pair(self) -> Pair:
         """A group and a number."""
@@ -98,6 +101,7 @@ class Allowed:
         if self.has_categories:
             return self.pair()
         low, high = self._ends()
+        self._check_step("," in low or "," in high)
         if "," in low or "," in high:
             return Record(list(zip(names, self._ranges(len(names)), strict=True)))
         return Box(low, high, len(names))
@@ -108,7 +112,9 @@ class Allowed:
             raise ParameterError("A vector has numbers only: leave out the categories.")
         if self.radius is not None and self.most is not None:
             raise ParameterError("A vector has a length (--radius) or few entries (--most), not both.")
-        if self.dimensions is None and self.has_range and "," in "".join(self._ends()):
+        has_ranges = self.dimensions is None and self.has_range and "," in "".join(self._ends())
+        self._check_step(has_ranges)
+        if has_ranges:
             count = max(len(cells(end)) for end in self._ends())
             return Record([(str(place), one) for place, one in enumerate(self._ranges(count), 1)])
         if self.dimensions is None:
@@ -119,18 +125,24 @@ class Allowed:
             return Sparse(self.dimensions, self.most, 1 if self.high is None else self.high)
         return Box(*self._ends(), self.dimensions)
 
+    def _check_step(self, has_ranges: bool) -> None:
+        if self.step is not None and not has_ranges:
+            raise ParameterError("--step needs a range for each number of a vector: --low 0,0 --high 24,10 --step 0.5.")
+
     def _ends(self) -> tuple[str, str]:
         if self.low is None or self.high is None:
             raise ParameterError(_NOT_INFERRED)
         return self.low, self.high
 
     def _ranges(self, count: int) -> list[Integers | Interval]:
-        """A range for each of several numbers; one end may hold for all."""
-        ends = [cells(end) for end in self._ends()]
-        lows, highs = (end * count if len(end) == 1 else end for end in ends)
-        if not len(lows) == len(highs) == count:
-            raise ParameterError(f"--low and --high must have one number each, or {count} numbers with commas.")
-        return [_range(low, high, self.real) for low, high in zip(lows, highs, strict=True)]
+        """A range for each of several numbers. A single end or step holds for all."""
+        lists: list[list[Any]] = [cells(end) for end in self._ends()]
+        lists.append([None] if self.step is None else cells(self.step))
+        lows, highs, steps = (one * count if len(one) == 1 else one for one in lists)
+        if not len(lows) == len(highs) == len(steps) == count:
+            names = "--low and --high" if self.step is None else "--low, --high and --step"
+            raise ParameterError(f"{names} must have one number each, or {count} numbers with commas.")
+        return [_range(low, high, self.real, step) for low, high, step in zip(lows, highs, steps, strict=True)]
 
 
 def lines_of(path: str, name: str) -> list[str]:
@@ -139,15 +151,17 @@ def lines_of(path: str, name: str) -> list[str]:
         return file.read().decode("utf-8-sig").splitlines()
 
 
-def _range(low: str, high: str, real: bool) -> Integers | Interval:
-    return Interval(low, high) if real else Integers(_whole("low", low), _whole("high", high))
+def _range(low: str, high: str, real: bool, step: str | None = None) -> Integers | Interval:
+    if real or step is not None:
+        return Interval(low, high, step)
+    return Integers(_whole("low", low), _whole("high", high))
 
 
 def _whole(name: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise reject(name, "--low and --high", "a whole number, unless --real is given", text) from None
+        raise reject(name, "--low and --high", "a whole number, unless --real or --step is given", text) from None
 
 
 def question_of(kind: str, allowed: Allowed) -> Question:

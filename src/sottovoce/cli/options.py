@@ -21,6 +21,10 @@ AnyText = Annotated[
 Low = Annotated[str | None, typer.Option(help="The least possible number.", rich_help_panel=Panel)]
 High = Annotated[str | None, typer.Option(help="The largest possible number.", rich_help_panel=Panel)]
 Real = Annotated[bool, typer.Option("--real", help="Answers are real numbers, not whole ones.", rich_help_panel=Panel)]
+Step = Annotated[
+    str | None,
+    typer.Option(help="The distance of possible numbers: 0.5 for half hours. Implies --real.", rich_help_panel=Panel),
+]
 Period = Annotated[
     str | None,
     typer.Option(help="Answers go around a circle of this length: 24 for hours of a day.", rich_help_panel=Panel),

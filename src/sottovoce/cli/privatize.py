@@ -230,7 +230,7 @@ def mechanism_of(asked: AskedFor, columns: Sequence[str], missing: str = "refuse
     """The mechanism of a file, of a description in full, or of a plan."""
     if asked.spec is not None:
         described = (asked.method, asked.epsilon, asked.question)
-        if any(part is not None for part in described) or asked.options or asked.allowed.given:
+        if any(part is not None for part in described) or asked.options or asked.allowed.is_described:
             raise ParameterError("--spec says everything about the mechanism: leave out the options that describe it.")
         return Chosen(read_spec(asked.spec))
     if asked.epsilon is None:

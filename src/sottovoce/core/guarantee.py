@@ -144,6 +144,10 @@ class Approximate(Guarantee):
     kind: ClassVar[str] = "approximate"
     delta: Decimal | None = None
 
+    def __post_init__(self) -> None:
+        if self.delta is not None and not (isinstance(self.delta, Decimal) and _is_delta(decimal_text(self.delta))):
+            raise SpecError("The delta of an approximate guarantee is a decimal number between 0 and 1.")
+
     @classmethod
     def of(cls, inside: str | None) -> Approximate | None:
         if inside is None:
@@ -187,6 +191,10 @@ class UtilityOptimised(Guarantee):
     kind: ClassVar[str] = "utility_optimised"
     sensitive: frozenset[int] | None = None
 
+    def __post_init__(self) -> None:
+        if not all(type(code) is int and code >= 0 for code in self.sensitive or ()):
+            raise SpecError("The sensitive codes of a utility-optimised guarantee are integers from 0 on.")
+
     @classmethod
     def of(cls, inside: str | None) -> UtilityOptimised | None:
         if inside is None:
@@ -204,8 +212,8 @@ class UtilityOptimised(Guarantee):
     def ratio(self, channel: Channel) -> Fraction:
         if self.sensitive is None:
             return channel.ratio()
-        if max(self.sensitive) >= channel.inputs:
-            raise SpecError(f"The sensitive codes of this {channel.kind} channel lie below {channel.inputs}.")
+        if not self.sensitive or max(self.sensitive) >= channel.inputs:
+            raise SpecError(f"One or more sensitive codes of this {channel.kind} channel lie below {channel.inputs}.")
         known = facet(channel, Guarded)
         ratio = self.worst_ratio(_columns(channel)) if known is None else known.guarded_ratio(self.sensitive)
         if ratio is None:

@@ -188,7 +188,7 @@ class Mechanism(Batches):
 
     def _takes(self, public: Words, cohort: int | None) -> bool:
         memoised = None if cohort is None else facet(self.channel, Memoised)
-        return self.channel.accepts(public) and (memoised is None or memoised.cohort(public) == cohort)
+        return (memoised is None or memoised.cohort(public) == cohort) and self.channel.accepts(public)
 
     def _read(self, public: Words) -> Words:
         """The public words that the sampler is given: none if its channel declares none, since it is audited so."""

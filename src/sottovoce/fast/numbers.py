@@ -104,7 +104,11 @@ def _floats_of(domain: Domain, values: Any) -> NDArray[Any] | list[Any]:
     if isinstance(array, np.ndarray):
         return array
     listed = list(array)
-    return np.array(listed, np.float64) if all(type(value) is float for value in listed) else listed
+    if not all(type(value) is float for value in listed):
+        return listed
+    floats = np.array(listed, np.float64)
+    column(domain, floats)  # checks the step of an interval
+    return floats
 
 
 @_positions.register

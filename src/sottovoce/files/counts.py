@@ -64,6 +64,9 @@ _WORDS = {
 }
 
 
+_BESIDE = range(min(reason.cell for reason in Reason), SIMULATED_ROW)  # cells that are not those of a tally
+
+
 @dataclass(frozen=True, slots=True)
 class CountedRows:
     """What became of all rows that were read.
@@ -131,7 +134,7 @@ def _tally(rows: Iterable[tuple[str, int, int, int]], arms: Arms, arm: int) -> T
     mechanism = arms.mechanisms[arm]
     own = []
     for fingerprint, place, cell, n in rows:
-        if place != arm or row_place(cell)[1] < SIMULATED_ROW:
+        if place != arm or cell < SIMULATED_ROW or row_place(cell)[1] in _BESIDE:
             continue
         if fingerprint != mechanism.fingerprint:
             raise MismatchError(

@@ -289,7 +289,10 @@ def ratio_problems(
     count = min(len(drawn), max(COMPARED_STEPS // column_steps, min(FEW_COMPARED, MOST_COMPARED_STEPS // column_steps)))
     if not count:
         return
-    columns = ([channel.likelihood(r, code, p) for code in codes] for _, r, p in drawn[:: -(-len(drawn) // count)])
+    chosen = drawn[:: -(-len(drawn) // count)]
+    # Of one report once, where public words cannot change its likelihood.
+    different = {(report, channel.publics and public): (report, public) for _, report, public in chosen}.values()
+    columns = ([channel.likelihood(report, code, public) for code in codes] for report, public in different)
     worst = guarantee.among(codes).worst_ratio(columns)
     if worst is None or worst > ratio:
         yield LARGER_RATIO

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import stages_of
 from sottovoce.core.coins import Coins, SeededCoins
@@ -117,6 +118,23 @@ class WatchedCoins(TrackedCoins):
 
     def _load(self, words: int) -> bytes:
         return self._source._load(words)
+
+    def word(self) -> int:
+        """The next word. One that follows all that were passed is in order: it is read without further questions."""
+        at = self._at
+        place = at >> 3
+        if (
+            at & 7
+            or place != self._highest
+            or at >= len(self._hidden)
+            or self._idle
+            or self.closed
+            or self.bits != FINE
+        ):
+            return self._take(1)
+        self._highest = place + 1
+        self._at = at + 8
+        return int.from_bytes(self._hidden[at : at + 8], "little")
 
     def _take(self, words: int) -> int:
         at = self._at

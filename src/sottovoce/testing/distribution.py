@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
+from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.domain import Circle, Domain, Integers, Interval
@@ -82,11 +85,16 @@ def projection(laws: np.ndarray) -> np.ndarray:
 
 def check_sums(mechanism: Mechanism) -> None:
     """Where a report adds to all bins, their unbiased shares and the covariance agree with the enumerated law."""
+
+    @cache  # codes send the same reports
+    def values_of(words: Words, report: int) -> NDArray[np.float64]:
+        return from_sums(mechanism, 1, report_cells(mechanism, report, words)).values()
+
     for code in mechanism.channel.codes():
         truth = np.eye(mechanism.cells)[code]
         mean, second = np.zeros(mechanism.cells), np.zeros((mechanism.cells, mechanism.cells))
         for (words, report), probability in law(mechanism.channel, code).items():
-            values = from_sums(mechanism, 1, report_cells(mechanism, report, words)).values()
+            values = values_of(words, report)
             mean += float(probability) * values
             second += float(probability) * np.outer(values, values)
         scale = float(np.sqrt(second.max()))

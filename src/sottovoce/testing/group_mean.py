@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Keyed
 from sottovoce.core.channel.facets import rounding_of, scales_of
@@ -44,12 +46,18 @@ def check_small(mechanism: Mechanism) -> None:
     channel = keyed_channel(mechanism)
     if scales_of(channel.inner) is None:
         return  # a coarse stand-in, for the law only
+
+    @cache  # codes send the same reports
+    def read(report: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        estimate = mechanism.estimate(Tally(mechanism, 1, report_cells(mechanism, report)))
+        return estimate.sizes.values, estimate.sums.values
+
     for group, value in codes_of(channel):
         sizes, sums = np.zeros(channel.key.inputs), np.zeros(channel.key.inputs)
         for (_, report), probability in law(channel, (group, value)).items():
-            estimate = mechanism.estimate(Tally(mechanism, 1, report_cells(mechanism, report)))
-            sizes += float(probability) * estimate.sizes.values
-            sums += float(probability) * estimate.sums.values
+            shares, totals = read(report)
+            sizes += float(probability) * shares
+            sums += float(probability) * totals
         held = np.arange(channel.key.inputs) == group
         scale = 1 + float(abs(value)) + float(np.abs(sums).max())
         require(float(np.abs(sizes - held).max()) < 1e-9, f"The sizes are biased for group {group}.")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
@@ -16,15 +15,17 @@ from sottovoce.core.language.plural import plural
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.estimate import EstimateSource
-from sottovoce.estimate.evidence import Bounds, Flags, Floats, Ints, deviate
+from sottovoce.estimate.evidence import Bounds, Floats, Ints, deviate
 from sottovoce.estimate.group_mean.equal_means import PairTests, equality_statistic
 from sottovoce.estimate.group_mean.law import Blocks, Totals
-from sottovoce.estimate.group_mean.ratio import NOT_ESTIMABLE, Ratios
+from sottovoce.estimate.group_mean.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.request import IntervalRequest, Target, check_level
 from sottovoce.estimate.show.tables import intervals_sentence, latex, markdown, methods_sentence, printed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
 
 CORRECTIONS = ("holm", "bonferroni")
 MAX_PAIRS = 1 << 13
@@ -32,29 +33,13 @@ MAX_TESTED = 1 << 9  # groups in a test of equality
 ROUNDING = 1e-9  # of the variances of two means, that of their difference must exceed
 
 
-class Compared(Protocol):
-    """The members of evidence about the means of groups that comparisons need."""
-
-    @property
-    def labels(self) -> Sequence[object]: ...
-    @property
-    def totals(self) -> Totals: ...
-    @property
-    def estimable(self) -> Flags: ...
-    @property
-    def seen(self) -> Ints: ...
-    def values(self) -> Floats: ...
-    def blocks(self, target: Target) -> Blocks: ...
-    def ratios(self, target: Target) -> Ratios: ...
-
-
 def mean_covariances(totals: Totals, blocks: Blocks, rows: Ints, columns: Ints) -> Floats:
     """Covariances of the means of groups (rows, columns), to first order."""
-    whole = np.where(totals.sizes == 0, 1.0, totals.sizes)  # a group of size zero is never shown
-    m = totals.sums / whole
+    divisors = np.where(totals.sizes == 0, 1.0, totals.sizes)  # a group of size zero is never shown
+    m = totals.sums / divisors
     sizes, right, left, sums = blocks.at(rows, columns)
-    found = sums - m[rows] * right - m[columns] * left + m[rows] * m[columns] * sizes
-    return np.asarray(found / (whole[rows] * whole[columns]))
+    residuals = sums - m[rows] * right - m[columns] * left + m[rows] * m[columns] * sizes
+    return np.asarray(residuals / (divisors[rows] * divisors[columns]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +79,7 @@ class Difference:
 
     @property
     def p_value(self) -> float:
-        """Of the hypothesis that there is no difference, two-sided."""
+        """The two-sided p-value of the hypothesis that there is no difference."""
         return float(self.tests.p_values(np.array([self.value]))[0])
 
     def explain(self, level: float = 0.95) -> str:
@@ -151,26 +136,26 @@ def _check_method(method: str) -> str:
     return method
 
 
-def difference(estimate: Compared, group: int, other: int, target: Target) -> Difference:
+def difference(means: GroupMeansEvidence, group: int, other: int, target: Target) -> Difference:
     """The difference of two groups by their numbers."""
     if group == other:
         raise ParameterError("A difference needs two different groups.")
     for place in (group, other):
-        if not estimate.estimable[place]:
+        if not means.estimable[place]:
             raise NoIntervalError(
-                f"The mean of group {estimate.labels[place]!r} {NOT_ESTIMABLE}: its size is too uncertain."
+                f"The mean of group {means.labels[place]!r} {NOT_ESTIMABLE}: its size is too uncertain."
             )
     pair = np.array([group]), np.array([other])
-    error = float(_errors(estimate, target, *pair)[0])
-    values = estimate.values()
-    one, two = (float(values[place]) for place in (group, other))
-    tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), *pair)
-    return Difference(estimate.labels[group], estimate.labels[other], one - two, error, target, (one, two), tests)
+    error = float(_errors(means, target, *pair)[0])
+    values = means.values()
+    first, second = (float(values[place]) for place in (group, other))
+    tests = PairTests.of(means.ratios(target), means.blocks(target), *pair)
+    return Difference(means.labels[group], means.labels[other], first - second, error, target, (first, second), tests)
 
 
-def _errors(estimate: Compared, target: Target, rows: Ints, columns: Ints) -> Floats:
+def _errors(means: GroupMeansEvidence, target: Target, rows: Ints, columns: Ints) -> Floats:
     """Standard errors of differences, by the delta method."""
-    totals, blocks = estimate.totals, estimate.blocks(target)
+    totals, blocks = means.totals, means.blocks(target)
     alone = mean_covariances(totals, blocks, rows, rows) + mean_covariances(totals, blocks, columns, columns)
     variance = alone - 2 * mean_covariances(totals, blocks, rows, columns)
     _check_known(bool((variance > ROUNDING * alone).all()))
@@ -257,22 +242,21 @@ class Pairs:
         return card("Differences between groups", table=shown, notes=self._about(), simulated=self.simulated)
 
 
-def all_pairs(estimate: Compared, level: float, correction: str, target: Target) -> Pairs:
+def all_pairs(means: GroupMeansEvidence, level: float, correction: str, target: Target) -> Pairs:
     """All differences of groups that are estimable."""
     check_level(level)
     if correction not in CORRECTIONS:
         raise reject("correction", "all_pairs", " or ".join(map(repr, CORRECTIONS)), correction)
-    shown = np.flatnonzero(estimate.estimable)
+    shown = np.flatnonzero(means.estimable)
     if len(shown) * (len(shown) - 1) // 2 > MAX_PAIRS:
         raise ParameterError(f"{len(shown)} groups have more than {MAX_PAIRS} pairs; compare fewer groups.")
     above, below = np.triu_indices(len(shown), 1)
     rows, columns = shown[above], shown[below]
-    means = estimate.values()
-    values = means[rows] - means[columns]
-    tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), rows, columns)
-    errors = _errors(estimate, target, rows, columns)
+    values = means.values()[rows] - means.values()[columns]
+    tests = PairTests.of(means.ratios(target), means.blocks(target), rows, columns)
+    errors = _errors(means, target, rows, columns)
     p_values = tests.p_values(values)
-    labels = list(estimate.labels)
+    labels = list(means.labels)
     return Pairs(
         tuple(labels[g] for g in rows),
         tuple(labels[h] for h in columns),
@@ -282,7 +266,7 @@ def all_pairs(estimate: Compared, level: float, correction: str, target: Target)
         adjust(p_values, correction),
         level,
         correction,
-        tuple(label for label, seen in zip(labels, estimate.estimable, strict=True) if not seen),
+        tuple(label for label, seen in zip(labels, means.estimable, strict=True) if not seen),
         tests,
         target,
     )
@@ -327,32 +311,29 @@ class Equality:
         return in_words(text, self.simulated)
 
 
-def equality(estimate: Compared, target: Target) -> Equality:
+def equality(means: GroupMeansEvidence, target: Target) -> Equality:
     """The distance of all sums from a common mean times their sizes, in the measure of their joint covariance.
 
     It needs only one estimable group, so that groups are not selected by their noise before the test.
     """
-    shown, tested = np.flatnonzero(estimate.estimable), estimate.seen
+    shown, tested = np.flatnonzero(means.estimable), means.seen
     if not len(shown) or len(tested) < 2:
         raise NoIntervalError("A test of equality needs two groups, and one whose mean is estimable.")
     if len(tested) > MAX_TESTED:
         raise ParameterError(f"A test of equality supports up to {MAX_TESTED} groups. Got {len(tested)}.")
     if len(shown) > 1:
-        spread = mean_covariances(estimate.totals, estimate.blocks(target), shown[:, None], shown[None, :])
+        spread = mean_covariances(means.totals, means.blocks(target), shown[:, None], shown[None, :])
         contrast = np.hstack([np.eye(len(shown) - 1), -np.ones((len(shown) - 1, 1))])
         _check_known(float(np.linalg.eigvalsh(contrast @ spread @ contrast.T)[0]) > ROUNDING * float(np.trace(spread)))
-    ratios = estimate.ratios(target)
-    rows, columns = np.meshgrid(tested, tested, indexing="ij")
-    sizes, right, left, sums = estimate.blocks(target).at(rows, columns)
-    joint = np.block([[sizes, right], [left, sums]])
-    statistic = equality_statistic(ratios.part(tested), joint, ratios.reach)
+    ratios = means.ratios(target)
+    statistic = equality_statistic(ratios.part(tested), means.blocks(target).full(tested), ratios.rule.reach)
     degrees = len(tested) - 1
-    labels = tuple(estimate.labels[int(g)] for g in tested)
+    labels = tuple(means.labels[int(g)] for g in tested)
     return Equality(statistic, degrees, float(chdtrc(degrees, statistic)), labels)
 
 
 def _check_known(known: bool) -> None:
-    """A variance that is the difference of nearly equal floats is not known."""
+    """Refuse a variance that is the difference of nearly equal floats."""
     if not known:
         raise NoIntervalError(
             "The variance of these differences is not known: too few noisy reports were seen. More participants are"

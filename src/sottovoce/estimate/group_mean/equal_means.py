@@ -35,9 +35,9 @@ def least_over(function: Callable[[Floats], Floats], reach: tuple[float, float],
     best = np.full(shape, np.inf)
     for points in (FIRST, *[AGAIN] * ROUNDS):
         places = centre + np.linspace(-half, half, points).reshape(-1, *[1] * len(shape))
-        found = function(places)
-        place = found.argmin(axis=0)[None]
-        best = np.minimum(best, np.take_along_axis(found, place, axis=0)[0])
+        values = function(places)
+        place = values.argmin(axis=0)[None]
+        best = np.minimum(best, np.take_along_axis(values, place, axis=0)[0])
         centre = np.take_along_axis(places, place, axis=0)[0]
         half *= 2 / (points - 1)
     return best
@@ -45,51 +45,28 @@ def least_over(function: Callable[[Floats], Floats], reach: tuple[float, float],
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairTests:
-    """Tests of the differences of pairs of means."""
+    """Tests of the differences of pairs of means that are shown."""
 
     first: Ratios
     second: Ratios
-    margins: tuple[Floats, Floats]
-    joint: tuple[Floats, Floats, Floats, Floats]  # covariances: size with size, size with sum, sum with size, sums
-    reach: tuple[float, float]
-    limit: float  # of a difference
+    joint: tuple[Floats, ...]  # covariances: size with size, size with sum, sum with size, sum with sum
 
     @classmethod
     def of(cls, ratios: Ratios, blocks: Blocks, rows: Ints, columns: Ints) -> PairTests:
         """The tests of pairs of groups that are shown."""
-        if ratios.shown is None:
-            raise TypeError("Differences need ratios with limits.")
-        margins, limits = ratios.margins, ratios.shown.limits
-        return cls(
-            ratios.part(rows),
-            ratios.part(columns),
-            (margins[rows], margins[columns]),
-            blocks.at(rows, columns),
-            ratios.shown.reach,
-            limits[1] - limits[0],
-        )
+        return cls(ratios.part(rows), ratios.part(columns), blocks.at(rows, columns))
 
-    def __len__(self) -> int:
-        return len(self.first.top)
-
-    def _chunks(self) -> Iterator[PairTests]:
-        for begin in range(0, len(self), AT_ONCE):
-            places = np.arange(begin, min(begin + AT_ONCE, len(self)))
-            first, second = self.margins
-            joint = tuple(part[places] for part in self.joint)
-            yield PairTests(
-                self.first.part(places),
-                self.second.part(places),
-                (first[places], second[places]),
-                joint,  # type: ignore[arg-type]
-                self.reach,
-                self.limit,
-            )
+    @property
+    def limit(self) -> float:
+        """The largest possible difference."""
+        low, high = self.first.rule.limits
+        return high - low
 
     def squared_scores(self, one: Floats, two: Floats) -> Floats:
-        """Of the hypotheses that the first means are `one` and the second `two`; the last axis is that of the pairs."""
+        """Squared scores of the hypotheses that the means of each pair, along the last axis, are `one` and `two`."""
         first, second = self.first.residual(one), self.second.residual(two)
-        x, y = self.first.scores(one, self.margins[0], first), self.second.scores(two, self.margins[1], second)
+        x = self.first.scores(one, self.first.margins, first)
+        y = self.second.scores(two, self.second.margins, second)
         sizes, right, left, sums = self.joint
         mixed = sums - one * right - two * left + one * two * sizes
         r = np.clip(mixed / np.sqrt(np.maximum(first * second, np.finfo(float).tiny)), -_CLOSEST, _CLOSEST)
@@ -97,10 +74,12 @@ class PairTests:
 
     def statistics(self, differences: Floats) -> Floats:
         """The least squared score of means with this difference."""
-        return least_over(lambda one: self.squared_scores(one, one - differences), self.reach, differences.shape)
+        return least_over(
+            lambda one: self.squared_scores(one, one - differences), self.first.rule.reach, differences.shape
+        )
 
     def p_values_at(self, differences: Floats) -> Floats:
-        """Of the hypotheses that the means have this difference."""
+        """P-values of the hypotheses that the means have these differences."""
         return np.asarray(chdtrc(1, self.statistics(differences)))
 
     def _tried(self, values: Floats) -> tuple[Floats, Floats, Ints]:
@@ -112,7 +91,7 @@ class PairTests:
         return tried, chances, chances.argmax(axis=0)
 
     def p_values(self, values: Floats) -> Floats:
-        """Of the hypotheses that there is no difference: the least 1 - level whose interval leaves out zero.
+        """P-values of the hypotheses of no difference: the least 1 - level whose interval leaves out zero.
 
         The p-value is the largest of those at and beyond zero: so a test and an interval agree even if the set of
         differences that are not rejected has a gap.
@@ -127,15 +106,17 @@ class PairTests:
 
     def intervals(self, values: Floats, level: float) -> Bounds:
         """From the least to the largest difference that is not rejected, within the possible differences."""
-        found = [part._intervals(value, 1 - level) for part, value in self._with(values)]
-        low, high = (np.concatenate([one[side] for one in found] or [np.empty(0)]) for side in (0, 1))
-        return Bounds(low, high)
+        ends = [part._intervals(value, 1 - level) for part, value in self._with(values)] or [np.empty((2, 0))]
+        return Bounds(*np.concatenate(ends, axis=1))
 
     def _with(self, values: Floats) -> Iterator[tuple[PairTests, Floats]]:
-        for begin, part in zip(range(0, len(self), AT_ONCE), self._chunks(), strict=True):
-            yield part, values[begin : begin + len(part)]
+        """Blocks of tests with their values."""
+        for begin in range(0, len(values), AT_ONCE):
+            places = np.arange(begin, min(begin + AT_ONCE, len(values)))
+            joint = tuple(entries[places] for entries in self.joint)
+            yield PairTests(self.first.part(places), self.second.part(places), joint), values[places]
 
-    def _intervals(self, values: Floats, alpha: float) -> tuple[Floats, Floats]:
+    def _intervals(self, values: Floats, alpha: float) -> Floats:
         tried, chances, best = self._tried(values)
         kept = chances >= alpha
         np.put_along_axis(kept, best[None], True, axis=0)  # never empty
@@ -147,7 +128,7 @@ class PairTests:
             middle = (inner + outer) / 2
             inside = self.p_values_at(middle) >= alpha
             inner, outer = np.where(inside, middle, inner), np.where(inside, outer, middle)
-        return inner[0], inner[1]
+        return inner
 
 
 def equality_statistic(ratios: Ratios, spread: Floats, reach: tuple[float, float]) -> float:
@@ -157,18 +138,15 @@ def equality_statistic(ratios: Ratios, spread: Floats, reach: tuple[float, float
     """
     count = len(ratios.top)
     size, mixed, total = spread[:count, :count], spread[:count, count:], spread[count:, count:]
-    both = mixed + mixed.T
 
     def at(mean: float) -> float:
         away = ratios.top - mean * ratios.bottom
-        return float(away @ np.linalg.solve(total - mean * both + mean**2 * size, away))
+        return float(away @ np.linalg.solve(total - mean * (mixed + mixed.T) + mean**2 * size, away))
 
     # Each group's own mean is a starting point.
     means, step = np.linspace(*reach, 4 * FIRST, retstep=True)
     rough = ((ratios.top - means[:, None] * ratios.bottom) ** 2 / ratios.residual(means[:, None])).sum(axis=1)
     best = float(means[rough.argmin()])
     ends = max(reach[0], best - 4 * step), min(reach[1], best + 4 * step)
-    found = scipy.optimize.minimize_scalar(
-        at, bounds=ends, method="bounded", options={"xatol": 1e-7 * (reach[1] - reach[0])}
-    )
-    return float(found.fun)
+    options = {"xatol": 1e-7 * (reach[1] - reach[0])}
+    return float(scipy.optimize.minimize_scalar(at, bounds=ends, method="bounded", options=options).fun)

@@ -12,7 +12,7 @@ import numpy as np
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.question import Frequency, Question
+from sottovoce.core.question import Question
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import refuse
@@ -87,24 +87,18 @@ class GroupMeansEvidence(GroupEvidence):
 
     @property
     def limits(self) -> tuple[float, float]:
-        low, high, origin = value_numbers(self.mechanism.domain)  # type: ignore[arg-type]
-        return float(low + origin), float(high + origin)
+        return value_numbers(self.mechanism.domain).ends  # type: ignore[arg-type]
 
     # --- other numbers of the same groups ----------------------------------------------------------
-    @cached_property
+    @property
     def shares(self) -> GroupSharesEvidence:
         """The share of each group."""
-        return self._counted(GroupSharesEvidence)
+        return GroupSharesEvidence(self)
 
-    @cached_property
+    @property
     def sizes(self) -> GroupSizesEvidence:
         """How many participants each group has."""
-        found: Any = self._counted(GroupSizesEvidence)
-        return found  # type: ignore[no-any-return]
-
-    def _counted(self, kind: type[GroupSharesEvidence]) -> GroupSharesEvidence:
-        asked = Frequency(self.mechanism.domain.group)  # type: ignore[attr-defined]
-        return kind(self.axes, self._supports, self._least, self._shown.flags, self, asked)
+        return GroupSizesEvidence(self)
 
     @property
     def sums(self) -> GroupSumsEvidence:
@@ -140,9 +134,9 @@ class GroupMeansEvidence(GroupEvidence):
         return Bounds(np.where(shown, low, np.nan), np.where(shown, high, np.nan))
 
     def _covariance(self, target: Target) -> Floats:
-        """By the delta method: of the linear part of each ratio."""
-        whole = np.where(self.estimable, self.totals.sizes, np.nan)
-        return np.asarray(self.combined(self.centre - self.values(), target) / np.outer(whole, whole))
+        """The covariance by the delta method: that of the linear part of each ratio."""
+        sizes = np.where(self.estimable, self.totals.sizes, np.nan)
+        return np.asarray(self.combined(self.centre - self.values(), target) / np.outer(sizes, sizes))
 
     @property
     def estimable(self) -> Flags:
@@ -177,7 +171,7 @@ class GroupMeansEvidence(GroupEvidence):
         )
 
     def framed(self, table: pd.DataFrame) -> pd.DataFrame:
-        """With sizes and shares beside the means."""
+        """The table with sizes and shares beside the means."""
         table = GroupEvidence.framed(self, table).rename(columns={"estimate": "mean"})
         table.insert(1, "size", self.sizes.values())
         table.insert(2, "share", self.shares.values())
@@ -189,8 +183,9 @@ class GroupMeansEvidence(GroupEvidence):
         """The mean of a neutral report, from which sums are counted inside."""
         return centre_of(self.mechanism)
 
-    @property
-    def _supports(self) -> SupportsEvidence:
+    @cached_property
+    def supports(self) -> SupportsEvidence:
+        """The reports that support each group, as evidence about the shares of the groups."""
         key = self.totals.law.key
         return SupportsEvidence(self.cells.reshape(key.groups, -1).sum(axis=1), self.n, key.own, key.other)
 
@@ -199,28 +194,26 @@ class GroupMeansEvidence(GroupEvidence):
         """The covariance of sizes and centred sums, entry by entry."""
         return self.totals.covariance(target)
 
-    def joint(self, target: Target) -> tuple[Floats, Floats, Floats, Floats]:
-        """The same as matrices: size with size, size with sum, sum with size, sum with sum."""
+    def joint(self, target: Target) -> tuple[Floats, ...]:
+        """Covariance matrices: size with size, size with sum, sum with size, sum with sum."""
         rows, columns = np.indices((len(self.labels), len(self.labels)))
         return self.blocks(target).at(rows, columns)
 
     def combined(self, factor: Floats, target: Target) -> Floats:
         """The covariance of all sums plus these factors times sizes."""
         sizes, right, left, sums = self.joint(target)
-        found = sums + factor[:, None] * right + factor[None, :] * left + np.outer(factor, factor) * sizes
-        return np.asarray(found)
+        mixed = factor[:, None] * right + factor[None, :] * left
+        return np.asarray(sums + mixed + np.outer(factor, factor) * sizes)
 
     @cached_property
     def _shown(self) -> Shown:
         """Which means are shown. The rule is mostly about sizes, whose effect on intervals is known."""
         low, high = self.limits
-        limits = low - self.centre, high - self.centre
-        return shown_by_size(
-            self._plain(Target.POPULATION), limits, self.totals.law.key.sizes(np.array(POOR_BELOW - 0.5), self.n)
-        )
+        floor = self.totals.law.key.sizes(np.array(POOR_BELOW - 0.5), self.n)
+        return shown_by_size(self._plain(Target.POPULATION), (low - self.centre, high - self.centre), floor)
 
-    @property
-    def _least(self) -> Ints:
+    @cached_property
+    def least(self) -> Ints:
         """Supports from which on a mean may be shown."""
         key = self.totals.law.key
         return np.floor(self._shown.least * key.gap + self.n * key.other).astype(np.int64) + 1
@@ -238,7 +231,7 @@ class GroupMeansEvidence(GroupEvidence):
     @property
     def seen(self) -> Ints:
         """Groups with enough supporting reports for a normal approximation, shown or not."""
-        return np.flatnonzero(self._supports.counts >= POOR_BELOW)
+        return np.flatnonzero(self.supports.counts >= POOR_BELOW)
 
     # --- comparisons -------------------------------------------------------------------------------
     def place(self, group: object) -> int:
@@ -280,9 +273,9 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> GroupMeansEvidence:
     return GroupMeansEvidence(mechanism, n, cells, solve(mechanism, n, cells))
 
 
-def answer(found: Evidence, question: Question) -> Evidence | None:
-    """Means by group are read from their own reports, for any of their numbers."""
-    groups = found.by_group
+def answer(evidence: Evidence, question: Question) -> Evidence | None:
+    """The means by group behind evidence about any number of the same groups."""
+    groups = evidence.by_group
     return groups if groups is not None and groups.question == question else None
 
 

@@ -44,7 +44,7 @@ class Sheet:
 
     @property
     def size(self) -> int:
-        """Rows, and columns."""
+        """The number of rows, and of columns."""
         return len(self.diagonal)
 
     @property
@@ -53,9 +53,8 @@ class Sheet:
         return Sheet(self.diagonal, self.right, self.left, self.level)
 
     def __add__(self, other: Sheet) -> Sheet:
-        return Sheet(
-            self.diagonal + other.diagonal, self.left + other.left, self.right + other.right, self.level + other.level
-        )
+        left, right = self.left + other.left, self.right + other.right
+        return Sheet(self.diagonal + other.diagonal, left, right, self.level + other.level)
 
     def __mul__(self, factor: float) -> Sheet:
         return Sheet(self.diagonal * factor, self.left * factor, self.right * factor, self.level * factor)
@@ -219,8 +218,8 @@ class Totals:
         squares = key.both_sides(sheets[2])
         if target == Target.POPULATION:
             return Blocks(counts, mixed, squares, (self.sizes, self.sums), self.n)
-        own = [_diagonal(-values) for values in (self.sizes, self.sums, self.squares)]
-        return Blocks(counts + own[0], mixed + own[1], squares + own[2], None, self.n)
+        within = [_diagonal(-values) for values in (self.sizes, self.sums, self.squares)]
+        return Blocks(counts + within[0], mixed + within[1], squares + within[2], None, self.n)
 
 
 def _diagonal(values: Floats) -> Sheet:
@@ -238,33 +237,25 @@ class Blocks:
     means: tuple[Floats, Floats] | None
     n: float
 
-    def at(self, rows: Ints, columns: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+    def at(self, rows: Ints, columns: Ints) -> tuple[Floats, ...]:
         """Entries (g, h) of: size with size, size with sum, sum with size, sum with sum."""
-        found = [
-            self.sizes.at(rows, columns),
-            self.mixed.at(rows, columns),
-            self.mixed.at(columns, rows),
-            self.sums.at(rows, columns),
-        ]
-        if self.means is not None:
-            pairs = ((0, 0), (0, 1), (1, 0), (1, 1))
-            found = [
-                entry - self.means[i][rows] * self.means[j][columns] / self.n
-                for entry, (i, j) in zip(found, pairs, strict=True)
-            ]
-        return found[0], found[1], found[2], found[3]
+        mixed = self.mixed.at(rows, columns), self.mixed.at(columns, rows)
+        entries = self.sizes.at(rows, columns), *mixed, self.sums.at(rows, columns)
+        if self.means is None:
+            return entries
+        products = [left[rows] * right[columns] / self.n for left in self.means for right in self.means]
+        return tuple(map(np.subtract, entries, products))
 
     def diagonals(self) -> tuple[Floats, Floats, Floats]:
-        """Of each group: the variance of its size, the covariance, and the variance of its sum."""
+        """The variance of the size of each group, its covariance with the sum, and the variance of the sum."""
         every = np.arange(self.sizes.size)
         size, mixed, _, total = self.at(every, every)
         return np.maximum(size, 0.0), mixed, np.maximum(total, 0.0)
 
-    def full(self) -> Floats:
-        """The matrix of all sizes, then all sums."""
-        rows, columns = np.indices((self.sizes.size, self.sizes.size))
-        ss, st, ts, tt = self.at(rows, columns)
-        return np.block([[ss, st], [ts, tt]])
+    def full(self, groups: Ints) -> Floats:
+        """The covariance matrix of the sizes of these groups, then their sums."""
+        sizes, right, left, sums = self.at(*np.meshgrid(groups, groups, indexing="ij"))
+        return np.block([[sizes, right], [left, sums]])
 
 
 def power_sums(law: GroupLaw, cells: Ints, power: int) -> Floats:

@@ -61,15 +61,14 @@ class Ratios:
 
     def residual(self, ratio: Floats) -> Floats:
         """The variance of top - ratio * bottom."""
-        found = self.top_variance - 2 * ratio * self.mixed + ratio**2 * self.bottom_variance
-        return np.maximum(found, 0.0)
+        return np.maximum(self.top_variance - 2 * ratio * self.mixed + ratio**2 * self.bottom_variance, 0.0)
 
     def variances(self) -> Floats:
-        """By the delta method: of the linear part of the ratio."""
+        """Variances by the delta method: those of the linear part of the ratio."""
         return np.asarray(self.residual(self.values()) / self._divisor**2)
 
     def variances_at_truth(self) -> Floats:
-        """The same for known top and bottom."""
+        """Variances by the delta method where top and bottom are the true ones."""
         return np.asarray(self.residual(self.top / self.bottom) / self.bottom**2)
 
     def delta(self, level: float) -> Bounds:
@@ -78,11 +77,11 @@ class Ratios:
         return self._or_all(self.values() - half, self.values() + half, self.estimable)
 
     @property
-    def reach(self) -> tuple[float, float]:
-        """Ratios that are tried in tests."""
+    def rule(self) -> Shown:
+        """The rule by which ratios are shown."""
         if self.shown is None:
             raise TypeError("These ratios have no limits.")
-        return self.shown.reach
+        return self.shown
 
     @property
     def margins(self) -> Floats:
@@ -130,19 +129,13 @@ class Ratios:
         shown = self.shown
         if shown is not None:
             shown = Shown(shown.least[places], shown.flags[places], shown.limits)
-        return Ratios(
-            self.top[places],
-            self.bottom[places],
-            self.top_variance[places],
-            self.mixed[places],
-            self.bottom_variance[places],
-            shown,
-        )
+        top, bottom, mixed = self.top[places], self.bottom[places], self.mixed[places]
+        return Ratios(top, bottom, self.top_variance[places], mixed, self.bottom_variance[places], shown)
 
     def _given_shown(self, deviation: float, margins: Floats) -> Bounds:
         """Where the score crosses the deviation; infinite if it does not near the possible ratios."""
         side = np.array([[1.0], [-1.0]])  # scores fall as the ratio rises
-        low, high = (np.full((2, len(self.top)), end) for end in self.reach)
+        low, high = (np.full((2, len(self.top)), end) for end in self.rule.reach)
         open_end = ~(side * self.scores(np.where(side > 0, low, high), margins) > deviation).all(axis=0)
         for _ in range(_STEPS):
             middle = (low + high) / 2

@@ -48,16 +48,16 @@ def score_given_shown(score: Floats, correlation: Floats, margin: Floats) -> Flo
     near = np.flatnonzero(margin < BEYOND)
     x, chances = plausible_errors(margin[near])
     r = np.clip(correlation[..., near], -_CLOSEST, _CLOSEST)
-    found, given = score.copy(), np.clip(score[..., near], -_FARTHEST, _FARTHEST)
-    side = np.where(given < r * (np.exp(chances) * x).sum(axis=-1), -1.0, 1.0)
+    scores, clipped = score.copy(), np.clip(score[..., near], -_FARTHEST, _FARTHEST)
+    side = np.where(clipped < r * (np.exp(chances) * x).sum(axis=-1), -1.0, 1.0)
     steep = side / np.sqrt(1 - r**2)
-    distance = (steep * r)[..., None] * x - (steep * given)[..., None]
+    distance = (steep * r)[..., None] * x - (steep * clipped)[..., None]
     tail = (ndtr(distance) * np.exp(chances)).sum(axis=-1)
     far = tail < _TINY  # logarithms of terms are slow, and needed only here
     logs = np.log(np.where(far, 1.0, tail))
     logs[far] = _log_sum(np.broadcast_to(chances, distance.shape)[far] + log_ndtr(distance[far]))
-    found[..., near] = np.where(given == score[..., near], -side * ndtri_exp(logs), score[..., near])
-    return found
+    scores[..., near] = np.where(clipped == score[..., near], -side * ndtri_exp(logs), score[..., near])
+    return scores
 
 
 def margin_of(size: Floats, error: Floats, least: Floats) -> Floats:

@@ -35,9 +35,9 @@ def lowest_share(supports: SupportsEvidence, least: Ints, alpha: float, target: 
 
 
 def _lowest_held(supports: SupportsEvidence, least: Ints, alpha: float, usual: Floats) -> Floats:
-    """The same for the participants themselves, over integers."""
+    """The lowest share of the participants themselves, by bisection over whole numbers of them."""
     n, own, other = supports.n, float(supports.own), float(supports.other)
-    found = usual.copy()
+    shares = usual.copy()
     for place, (count, start) in enumerate(zip(supports.counts.tolist(), least.tolist(), strict=True)):
         low, high = -1, round(float(usual[place]) * n)
         while high - low > 1:
@@ -47,5 +47,5 @@ def _lowest_held(supports: SupportsEvidence, least: Ints, alpha: float, usual: F
                 high = middle
             else:
                 low = middle
-        found[place] = min(high / n, float(usual[place]))
-    return found
+        shares[place] = min(high / n, float(usual[place]))
+    return shares

@@ -119,24 +119,23 @@ class Crowd:
         Priors: one for all groups (a `Prior` or answers), or one for each: a mapping by group, or a list of priors.
         """
         groups = domain.group.size or 0
-        low, high, origin = value_numbers(domain)
-        found = np.full(groups, 1 / groups) if shares is None else _shares(domain, shares, owner)
+        ends = value_numbers(domain).ends
+        sizes = np.full(groups, 1 / groups) if shares is None else _shares(domain, shares, owner)
         if isinstance(priors, Mapping):
             missing = [label for label in domain.group.labels() if label not in priors]
             if missing:
                 raise ParameterError(f"A prior is needed for each group; there is none for {missing[0]!r}.")
-            each = [priors[label] for label in domain.group.labels()]
-        elif isinstance(priors, (list, tuple)) and any(isinstance(one, Prior) for one in priors):
-            each = list(priors)
+            by_group = [priors[label] for label in domain.group.labels()]
+        elif isinstance(priors, (list, tuple)) and any(isinstance(prior, Prior) for prior in priors):
+            by_group = list(priors)
         else:
-            each = [expected_answers(domain.value) if priors is None else _prior(priors)]
-            each *= groups
-        if len(each) != groups:
-            raise ParameterError(f"There are {groups} groups and {len(each)} priors.")
-        listed = tuple(map(_prior, each))
+            by_group = [expected_answers(domain.value) if priors is None else _prior(priors)] * groups
+        if len(by_group) != groups:
+            raise ParameterError(f"There are {groups} groups and {len(by_group)} priors.")
+        listed = tuple(map(_prior, by_group))
         for prior in {id(prior): prior for prior in listed}.values():
-            prior.scaled(float(low + origin), float(high + origin))  # refuses values outside the range
-        return cls(found, listed)
+            prior.scaled(*ends)  # refuses values outside the range
+        return cls(sizes, listed)
 
     @property
     def means(self) -> Floats:
@@ -146,22 +145,21 @@ class Crowd:
     def totals(self, mechanism: Mechanism, n: float) -> Totals:
         """The expected sums of n participants."""
         channel = keyed_channel(mechanism)
-        low, high, origin = value_numbers(mechanism.domain)  # type: ignore[arg-type]
-        law = group_law(channel)
-        gap, read, square = self.moments(channel.inner, law.centre, (float(low + origin), float(high + origin)))
-        sizes = n * self.shares
+        law, sizes = group_law(channel), n * self.shares
+        ends = value_numbers(mechanism.domain).ends  # type: ignore[arg-type]
+        gap, read, square = self.moments(channel.inner, law.centre, ends)
         return Totals(law, n, sizes, sizes * gap, sizes * read, sizes * square)
 
     def moments(self, inner: Channel, centre: Fraction, ends: tuple[float, float]) -> tuple[Floats, Floats, Floats]:
-        """Of each group: the means of X, of the squared reading, and of X**2."""
+        """The means of X, of the squared reading, and of X**2 in each group."""
         grid = profile(inner)
         read, steps = grid.squares(float(centre)), len(grid.means) - 1
         middle = ends[0] + (float(centre) - grid.low)
-        found = {}
-        for which, (mean, variance, law) in self._rounded(ends, steps).items():
-            gap = mean - middle
-            found[which] = gap, float(law @ read), variance + gap**2
-        gaps, reads, squares = (np.array([found[id(prior)][place] for prior in self.priors]) for place in range(3))
+        by_prior = {
+            which: (mean - middle, float(law @ read), variance + (mean - middle) ** 2)
+            for which, (mean, variance, law) in self._rounded(ends, steps).items()
+        }
+        gaps, reads, squares = np.array([by_prior[id(prior)] for prior in self.priors]).T
         return gaps, reads, squares
 
     def _rounded(self, ends: tuple[float, float], steps: int) -> dict[int, tuple[float, float, Floats]]:
@@ -182,12 +180,12 @@ class Crowd:
 
         Its size is two standard errors above the threshold, and rare reports are enough to show in the variance.
         """
-        low, high, origin = value_numbers(mechanism.domain)  # type: ignore[arg-type]
+        low, high = value_numbers(mechanism.domain).ends  # type: ignore[arg-type]
         centre = centre_of(mechanism)
-        limits = float(low + origin) - centre, float(high + origin) - centre
-        one = self.ratios(mechanism, 1.0, Target.POPULATION)
+        single = self.ratios(mechanism, 1.0, Target.POPULATION)
+        least = least_sizes(single, (low - centre, high - centre))
         # Sizes grow with n, thresholds and standard errors with its root.
-        large = ((least_sizes(one, limits) + SURE * np.sqrt(one.bottom_variance)) / one.bottom) ** 2
+        large = ((least + SURE * np.sqrt(single.bottom_variance)) / single.bottom) ** 2
         return np.asarray(np.maximum(large, POOR_BELOW / steadiness(mechanism, self.shares, self.means)))
 
     def ratios(self, mechanism: Mechanism, n: float, target: Target) -> Ratios:
@@ -205,21 +203,20 @@ def steadiness(mechanism: Mechanism, shares: Floats, means: Floats) -> Floats:
     """
     channel = keyed_channel(mechanism)
     law = group_law(channel)
-    low, high, origin = value_numbers(mechanism.domain)  # type: ignore[arg-type]
+    numbers = value_numbers(mechanism.domain)  # type: ignore[arg-type]
     centre, key = centre_of(mechanism), law.key
-    ends = float(low + origin), float(high + origin)
     inner, neutral = channel.inner, np.array(channel.neutral, float) / UNIT
-    found = np.empty(len(shares))
+    inverse_kurtosis = np.empty(len(shares))
     for group, (share, mean) in enumerate(zip(shares, means, strict=True)):
-        held = min(max(float(mean), ends[0]), ends[1])
-        code = min(max(Fraction(held) - origin, low), high)
+        held = min(max(float(mean), numbers.ends[0]), numbers.ends[1])
+        code = min(max(Fraction(held) - numbers.origin, numbers.low), numbers.high)
         moved = law.numbers / (key.own - key.both) - (held - centre) / (key.own - key.other)
         weights = share * key.own * law_at(inner, code) + (1 - share) * key.other * neutral
         first = float(weights @ moved)
         silent = 1 - float(weights.sum())
         second, fourth = (float(weights @ (moved - first) ** p) + silent * first**p for p in (2, 4))
-        found[group] = second**2 / fourth if fourth else 0.0
-    return found
+        inverse_kurtosis[group] = second**2 / fourth if fourth else 0.0
+    return inverse_kurtosis
 
 
 def _prior(values: Any) -> Prior:
@@ -231,11 +228,11 @@ def _shares(domain: Pair, shares: Any, owner: str) -> Floats:
     labels: Sequence[object] = domain.group.labels()
     listed = [shares.get(label, 0) for label in labels] if isinstance(shares, Mapping) else shares
     try:
-        found = np.asarray(listed, float)
+        numbers = np.asarray(listed, float)
     except (TypeError, ValueError):
         raise reject("shares", owner, f"{len(labels)} positive numbers", shares) from None
-    if found.shape != (len(labels),) or not np.isfinite(found).all() or found.min() <= 0:
+    if numbers.shape != (len(labels),) or not np.isfinite(numbers).all() or numbers.min() <= 0:
         raise reject("shares", owner, f"{len(labels)} positive numbers", shares)
-    if abs(found.sum() - 1) > 1e-6:
+    if abs(numbers.sum() - 1) > 1e-6:
         raise reject("shares", owner, "numbers that sum to 1", shares)
-    return np.asarray(found / found.sum())
+    return np.asarray(numbers / numbers.sum())

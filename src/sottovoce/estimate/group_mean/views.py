@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import Question
+from sottovoce.core.question import Frequency, Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats, Functional, Offer
 from sottovoce.estimate.fakes import FakeReports
@@ -61,14 +60,14 @@ class GroupEvidence(Evidence):
     def warning(self) -> str | None:
         return None
 
-    def sentence(self, found: Estimate, level: float) -> str:
-        low, high = found.ci(level)
-        shown = ~np.isnan(found.values)
+    def sentence(self, estimate: Estimate, level: float) -> str:
+        low, high = estimate.ci(level)
+        shown = ~np.isnan(estimate.values)
         lines = [f"The {self.noun} is estimable for {int(shown.sum())} of {len(shown)} groups."]
         for place, group in enumerate(self.labels):
             if shown[place]:
                 lines.append(
-                    f"The {self.noun} of group {group!r} is {found.values[place]:.6g} ({level:.0%} interval from"
+                    f"The {self.noun} of group {group!r} is {estimate.values[place]:.6g} ({level:.0%} interval from"
                     f" {low[place]:.6g} to {high[place]:.6g} for the population)."
                 )
             else:
@@ -79,27 +78,26 @@ class GroupEvidence(Evidence):
         return table.assign(note=np.where(np.isnan(self.values()), NOT_ESTIMABLE, ""))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class PartOfGroups(GroupEvidence):
-    """Numbers that were read together with the means of the groups, `whole`."""
+    """Numbers that were read together with the means of the groups."""
 
-    whole: GroupMeansEvidence
-    __slots__ = ()
+    means: GroupMeansEvidence
 
     @property
     def n(self) -> int:  # type: ignore[override]
-        return self.whole.n
+        return self.means.n
 
     @property
     def axes(self) -> Axes:  # type: ignore[override]
-        return self.whole.axes
+        return self.means.axes
 
     @property
     def by_group(self) -> GroupMeansEvidence | None:
-        return self.whole
+        return self.means
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupSharesEvidence(GroupEvidence):
+class GroupSharesEvidence(PartOfGroups):
     """Shares of the groups, or their sizes: support counts mapped through the rates of the key.
 
     Groups whose means are shown were chosen for their large estimates. The "shown" intervals of these hold given that
@@ -110,12 +108,7 @@ class GroupSharesEvidence(GroupEvidence):
     methods: ClassVar[tuple[str, ...]] = ("shown", *SupportsEvidence.methods)
     default: ClassVar[str] = "shown"
     noun: ClassVar[str] = "share"
-    axes: Axes
-    supports: SupportsEvidence
-    least: NDArray[np.int64]  # supports from which on the mean of a group may be shown
-    shown: Flags
-    whole: GroupMeansEvidence | None = None
-    question: Question | None = None
+    __slots__ = ()
 
     @property
     def scale(self) -> float:
@@ -123,12 +116,13 @@ class GroupSharesEvidence(GroupEvidence):
         return 1.0
 
     @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.supports.n
+    def supports(self) -> SupportsEvidence:
+        """The reports that support each group."""
+        return self.means.supports
 
     @property
-    def by_group(self) -> GroupMeansEvidence | None:
-        return self.whole
+    def question(self) -> Question:  # type: ignore[override]
+        return Frequency(self.means.mechanism.domain.group)  # type: ignore[attr-defined]
 
     @property
     def offers(self) -> frozenset[Offer]:
@@ -145,20 +139,18 @@ class GroupSharesEvidence(GroupEvidence):
         return self.supports.variances(target) * self.scale**2
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
-        """Sizes are numbers of all other participants."""
-        found = self.supports.without_fakes(fakes)
+        """Bounds under fake reports; sizes count the other participants."""
+        bounds = self.supports.without_fakes(fakes)
         scale = 1.0 if self.scale == 1 else self.n * (1 - float(fakes.among(self.n)))
-        return None if found is None else Bounds(*(end * scale for end in found))
+        return None if bounds is None else Bounds(*(end * scale for end in bounds))
 
     def _covariance(self, target: Target) -> Floats:
-        if self.whole is None:
-            return GroupEvidence.covariance(self, target)
-        sizes, *_ = self.whole.joint(target)
+        sizes, *_ = self.means.joint(target)
         return sizes if self.scale == self.n else np.asarray(sizes / self.n**2)
 
     def decoded(self, decoder: Decoder) -> Decoded:
-        found = self.supports.decoded(decoder)
-        return found._replace(values=found.values * self.scale)
+        decoded = self.supports.decoded(decoder)
+        return decoded._replace(values=decoded.values * self.scale)
 
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
         return self.supports.doubt(request.instead_of("shown", use="exact"), most)
@@ -167,20 +159,18 @@ class GroupSharesEvidence(GroupEvidence):
         return self._given_shown(self.supports.interval(request.instead_of("shown", use="exact")), request)
 
     def inside(self, request: IntervalRequest) -> Bounds:
-        found = self._given_shown(self.supports.inside(request.instead_of("shown", use="exact")), request)
-        return Bounds(*(np.clip(end, *self.limits) for end in found))
+        bounds = self._given_shown(self.supports.inside(request.instead_of("shown", use="exact")), request)
+        return Bounds(*(np.clip(end, *self.limits) for end in bounds))
 
     def _given_shown(self, bounds: Bounds, request: IntervalRequest) -> Bounds:
         """The lower ends of groups that are shown, if the selection has an effect."""
         low, high = bounds
         # Ten standard errors above the threshold the selection has no effect.
-        counts = self.supports.counts
-        places = np.flatnonzero(self.shown & (counts - self.least < 10 * np.sqrt(counts)))
+        counts, least, alpha = self.supports.counts, self.means.least, (1 - request.level) / 2
+        places = np.flatnonzero(self.means.estimable & (counts - least < 10 * np.sqrt(counts)))
         if request.method == "shown" and len(places):
             supports = replace(self.supports, counts=counts[places])
-            low[places] = lowest_share(
-                supports, self.least[places], (1 - request.level) / 2, request.target, low[places]
-            )
+            low[places] = lowest_share(supports, least[places], alpha, request.target, low[places])
         return Bounds(low * self.scale, high * self.scale)
 
 
@@ -195,28 +185,27 @@ class GroupSizesEvidence(GroupSharesEvidence):
         return float(self.supports.n)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class GroupSumsEvidence(PartOfGroups):
     """Sums of the values of each group, in the numbers of the answers."""
 
     methods: ClassVar[tuple[str, ...]] = ("normal",)
     default: ClassVar[str] = "normal"
     noun: ClassVar[str] = "sum of values"
-    whole: GroupMeansEvidence
+    __slots__ = ()
 
     @property
     def limits(self) -> tuple[float, float]:
-        low, high = self.whole.limits
+        low, high = self.means.limits
         return self.n * min(low, 0.0), self.n * max(high, 0.0)
 
     def values(self) -> Floats:
-        totals = self.whole.totals
-        return totals.sums + self.whole.centre * totals.sizes
+        totals = self.means.totals
+        return totals.sums + self.means.centre * totals.sizes
 
     def variances(self, target: Target) -> Floats:
-        centre = self.whole.centre
-        size, mixed, total = self.whole.blocks(target).diagonals()
+        centre = self.means.centre
+        size, mixed, total = self.means.blocks(target).diagonals()
         return np.maximum(total + 2 * centre * mixed + centre**2 * size, 0.0)
 
     def _covariance(self, target: Target) -> Floats:
-        return self.whole.combined(np.full(len(self.labels), self.whole.centre), target)
+        return self.means.combined(np.full(len(self.labels), self.means.centre), target)

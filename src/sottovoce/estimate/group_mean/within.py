@@ -34,9 +34,8 @@ class GroupVariancesEvidence(PartOfGroups):
     methods: ClassVar[tuple[str, ...]] = ("delta",)
     default: ClassVar[str] = "delta"
     noun: ClassVar[str] = "variance within"
-    whole: GroupMeansEvidence
-    found: Floats
-    each: Floats
+    unbiased: Floats
+    error_variances: Floats
     ends: tuple[float, float]
     bias: float
 
@@ -45,30 +44,28 @@ class GroupVariancesEvidence(PartOfGroups):
         return frozenset()
 
     def values(self) -> Floats:
-        return self.found
+        return self.unbiased
 
     def variances(self, target: Target) -> Floats:
         if target != Target.POPULATION:
             raise NoIntervalError("The variance within a group has intervals for the population only.")
-        return self.each
+        return self.error_variances
 
     def _covariance(self, target: Target) -> Floats:
         raise NoCovarianceError("The covariance of variances within groups is not known.")
 
     def interval(self, request: IntervalRequest) -> Bounds:
         half = deviate(request.level) * np.sqrt(self.variances(request.target)) + self.bias
-        shown = ~np.isnan(self.found)
-        return Bounds(
-            np.where(shown, self.found - half, self.limits[0]), np.where(shown, self.found + half, self.limits[1])
-        )
+        shown, (least, most) = ~np.isnan(self.unbiased), self.limits
+        return Bounds(np.where(shown, self.unbiased - half, least), np.where(shown, self.unbiased + half, most))
 
 
-def group_variances(found: GroupMeansEvidence) -> GroupVariancesEvidence:
+def group_variances(means: GroupMeansEvidence) -> GroupVariancesEvidence:
     """E[x**2] - (E x)**2 of each group, from the mean squares of readings.
 
     The square of an estimated mean is too large by the variance of that mean, so this is added (METHODS, erratum 13).
     """
-    mechanism, totals = found.mechanism, found.totals
+    mechanism, totals = means.mechanism, means.totals
     channel = keyed_channel(mechanism)
     if not tells_squares(channel):
         raise NoIntervalError(
@@ -77,7 +74,7 @@ def group_variances(found: GroupMeansEvidence) -> GroupVariancesEvidence:
         )
     line = square_line(channel)
     n_g, t_g, m_g = totals.sizes, totals.sums, totals.read_squares
-    ratios = found.ratios(Target.POPULATION)
+    ratios = means.ratios(Target.POPULATION)
     shown = ratios.estimable
     safe = np.where(shown, n_g, 1.0)
     mean = t_g / safe
@@ -88,14 +85,14 @@ def group_variances(found: GroupMeansEvidence) -> GroupVariancesEvidence:
         (line.tilt - 2 * mean) / safe,
         line.slope / safe,
     )
-    spread = _third_block(totals.law, int(totals.n), found.cells, totals)
-    each = sum(slopes[i] * slopes[j] * spread[min(i, j), max(i, j)] for i in range(3) for j in range(3))
+    spread = _third_block(totals.law, int(totals.n), means.cells, totals)
+    errors = sum(slopes[i] * slopes[j] * spread[min(i, j), max(i, j)] for i in range(3) for j in range(3))
     grid = need(channel.inner, Rounded).rounding
     low, high = float(grid.low), float(grid.high)
     return GroupVariancesEvidence(
-        found,
+        means,
         np.where(shown, variance, np.nan),
-        np.where(shown, np.maximum(np.asarray(each), 0.0), np.nan),
+        np.where(shown, np.maximum(np.asarray(errors), 0.0), np.nan),
         (0.0, (high - low) ** 2 / 4),
         line.width / 2,
     )
@@ -117,7 +114,7 @@ def _third_block(law: GroupLaw, n: int, cells: Ints, totals: Totals) -> dict[tup
     def moved(i: int, j: int) -> Sheet:
         return sheets[i + j].shifted(single[i], single[j], shift[i], shift[j], n)
 
-    found = {
+    sheet_of = {
         (0, 0): moved(0, 0) * (1 / key.gap**2),
         (0, 1): key.right(moved(0, 1)) * (1 / key.gap),
         (1, 1): key.both_sides(moved(1, 1)),
@@ -126,7 +123,7 @@ def _third_block(law: GroupLaw, n: int, cells: Ints, totals: Totals) -> dict[tup
         (2, 2): key.both_sides(moved(2, 2) + (moved(0, 2) + moved(2, 0)) * lift + moved(0, 0) * lift**2),
     }
     means, every = (sizes, totals.sums, totals.read_squares), np.arange(key.groups)
-    return {(i, j): sheet.at(every, every) - means[i] * means[j] / n for (i, j), sheet in found.items()}
+    return {(i, j): sheet.at(every, every) - means[i] * means[j] / n for (i, j), sheet in sheet_of.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +160,7 @@ class ConditionalSharesEvidence(GroupEvidence):
         raise NoCovarianceError("The covariance of shares within groups is not known.")
 
     def interval(self, request: IntervalRequest) -> Bounds:
-        """From 0 to 1 if a group is not estimable."""
+        """The intervals, from 0 to 1 for a group that is not estimable."""
         ratios = self.ratios[request.target]
         low, high = ratios.delta(request.level) if request.method == "delta" else ratios.fieller(request.level)
         anywhere = ~np.isfinite(low) | np.isnan(self.values())
@@ -185,10 +182,10 @@ def group_frequencies(estimate: Any) -> Estimate:
     ratios: dict[Target, Ratios] = {}
     for target in Target:
         spread = estimate.covariance(target=target).reshape(d, k, d, k)
-        own = np.array([spread[g, :, g, :] for g in range(d)])
-        top = np.array([np.diag(block) for block in own]).ravel()
-        bottom = np.repeat(own.sum(axis=(1, 2)), k)
+        blocks = np.array([spread[g, :, g, :] for g in range(d)])
+        top = np.array([np.diag(block) for block in blocks]).ravel()
+        bottom = np.repeat(blocks.sum(axis=(1, 2)), k)
         sizes = np.repeat(joint.reshape(d, k).sum(axis=1), k)
-        ratios[target] = Ratios(joint, sizes, top, own.sum(axis=2).ravel(), np.maximum(bottom, 0.0))
-    found = ConditionalSharesEvidence(groups, categories, ratios, estimate.n)
-    return Estimate.of(estimate.question, found, estimate.sources, simulated=estimate.simulated)
+        ratios[target] = Ratios(joint, sizes, top, blocks.sum(axis=2).ravel(), np.maximum(bottom, 0.0))
+    evidence = ConditionalSharesEvidence(groups, categories, ratios, estimate.n)
+    return Estimate.of(estimate.question, evidence, estimate.sources, simulated=estimate.simulated)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 from sottovoce.core.arithmetic.field import is_prime
 from sottovoce.core.arithmetic.hashing import WORD
@@ -16,8 +15,7 @@ from sottovoce.core.declared import Declared, declared, integer
 from sottovoce.core.params import check_integer, reject
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One of `choices` numbers, read from the leading bits of the first public word; some words are not accepted."""
 
     choices: int

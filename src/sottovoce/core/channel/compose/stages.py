@@ -136,7 +136,7 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         if isinstance(self.first, Rounding):
-            point = int((code - Fraction(self.first.low)) / self.first.step)
+            point = self.first.position(code) >> PLACES
             between: Iterable[int] = range(point, min(point + 2, self.second.inputs))
         elif self._terms > MAX_CELLS:
             raise TooLargeError(
@@ -144,10 +144,8 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
             )
         else:
             between = filter(self.first.contains, range(self.second.inputs))  # a likelihood is defined on reports only
-        return sum(
-            (self.first.likelihood(m, code) * self.second.likelihood(report, m, public) for m in between),
-            Fraction(0),
-        )
+        weights = ((m, self.first.likelihood(m, code)) for m in between)
+        return sum((weight * self.second.likelihood(report, m, public) for m, weight in weights if weight), Fraction(0))
 
     @property
     def _terms(self) -> int:

@@ -73,7 +73,8 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
         within = coins.pick((_cumulative(self.first), _cumulative(self.cycle))[later])
         magnitude = within + (len(self.first) + (band - 1) * self.steps) * later
         noise = (-1 - magnitude, magnitude)[coins.flip(_HALF)]
-        return min(max(code + noise, -self.limit - 1), self.steps + self.limit) + self.limit + 1
+        beyond = self.limit + 1
+        return min(max(code + noise + beyond, 0), self.steps + 2 * beyond - 1)
 
     @property
     def payload_bits(self) -> int:

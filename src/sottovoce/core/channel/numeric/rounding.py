@@ -120,7 +120,7 @@ class Rounding(Channel, Numbered, Rounded):
         raise PrivacyError("Rounding alone gives no privacy: the ratio is infinite.")
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
-        return max(Fraction(0), 1 - abs(Fraction(self.position(code), _STEP) - report))
+        return Fraction(max(0, _STEP - abs(self.position(code) - report * _STEP)), _STEP)
 
     def miniatures(self) -> tuple[Channel, ...]:
         return tuple(type(self)(self.low, self.high, steps) for steps in (1, 2, 3, 4, 6) if steps <= self.steps)
