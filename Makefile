@@ -37,7 +37,7 @@ test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and writ
 	@status=0; $(PYTEST) -m long --durations 0 --durations-min 1 --junit-xml build/test-long/results.xml \
 		> build/test-long/summary.txt || status=$$?; cat build/test-long/summary.txt; exit $$status
 
-test-spark: $(STAMP) ## Run the tests of the Spark engine on real Spark, of which a worker loses its executor (SPARK="-m long")
+test-spark: $(STAMP) ## Run the Spark tests on a real two-worker cluster that loses an executor (SPARK="-m long")
 	@scripts/test-spark.sh $(SPARK)
 
 test-oldest: $(STAMP) ## Run the tests of the engines with the oldest DuckDB, Spark client, Arrow and pandas that are allowed

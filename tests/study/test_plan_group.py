@@ -21,7 +21,7 @@ from sottovoce.estimate.group_mean.truth import Crowd
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.group.common import KEYS
 from sottovoce.mechanisms.mean import piecewise
-from sottovoce.study.planners import group as plan_group
+from sottovoce.study.planners import group_mean as plan_group
 from sottovoce.study.planners.group_mean import GroupCandidate, inner_at, rank, search
 
 pytestmark = pytest.mark.slow  # linear programs and simulations; the quick part has the contract

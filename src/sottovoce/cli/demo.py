@@ -150,7 +150,7 @@ def picture(estimate: Estimate, rows: list[dict[str, Any]]) -> str:
 
 
 def _lines(rows: list[dict[str, Any]]) -> list[str]:
-    """The same picture in characters."""
+    """The picture of truth and estimates in characters."""
     lines = []
     for row in rows:
         at = {key: _cell(float(row[key])) for key in ("low", "high", "estimate", "truth")}

@@ -56,7 +56,7 @@ def _boxed(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -
 
 
 def comma_separated(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """The same as CSV."""
+    """Print rows under a header as CSV."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(map(spreadsheet, row) for row in rows)

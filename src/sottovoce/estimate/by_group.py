@@ -41,12 +41,12 @@ class ByGroup:
 
     @property
     def _groups(self) -> GroupMeansEvidence:
-        found = self.evidence.by_group
-        if found is None:
+        groups = self.evidence.by_group
+        if groups is None:
             raise ParameterError(
                 f"Comparisons of groups need an estimate of means by group; this is one of a {self.evidence.noun}."
             )
-        return found
+        return groups
 
     def _marked(self, part: T) -> T:
         return replace(part, simulated=self.simulated, sources=self.sources)

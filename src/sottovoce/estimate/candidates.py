@@ -59,7 +59,7 @@ def selection_of(candidates: Iterable[object] | None) -> Selection | None:
 
 
 def refuse(mechanism: Mechanism, candidates: Iterable[object] | None) -> None:
-    """For questions that are not about shares."""
+    """Refuse candidates for questions that are not about shares."""
     if candidates is not None:
         raise ParameterError(f"Candidates are supported for shares only, not for a {mechanism.question.noun}.")
 

@@ -53,51 +53,50 @@ def combine(
     """
     if people not in ("different", None):
         raise ParameterError(SAME if people == "same" else str(reject("people", "combine", "'different'", people)))
-    given = _merged(data)
-    found = _together(given, question, decoder, candidates)
-    several = tuple(one for one in data if not isinstance(one, Tally) or one.n)
+    combined = _together(_merged(data), question, decoder, candidates)
+    several = tuple(item for item in data if not isinstance(item, Tally) or item.n)
     if len(several) == 1:
-        return found
-    return replace(found, combined=CombinedData(several), assumes=UNKNOWN if people is None else found.assumes)
+        return combined
+    assumes = UNKNOWN if people is None else combined.assumes
+    return replace(combined, combined=CombinedData(several), assumes=assumes)
 
 
 def _together(
-    given: list[tuple[Mechanism, Any]],
+    merged: list[tuple[Mechanism, Any]],
     question: Question | None,
     decoder: str | Decoder | None,
     candidates: Iterable[object] | None,
 ) -> Estimate:
-    first = given[0][0]
-    if len(given) == 1:
-        return estimate(*given[0], question, decoder, candidates)
+    first = merged[0][0]
+    if len(merged) == 1:
+        return estimate(*merged[0], question, decoder, candidates)
     asked = first.question
-    if any(mechanism.question != asked for mechanism, _ in given):
+    if any(mechanism.question != asked for mechanism, _ in merged):
         raise ParameterError(NOT_POOLED)
     chosen = None if decoder is None else as_decoder(decoder)
     keep = chosen is not None and Offer.LIKELIHOOD in chosen.needs
-    each = [unbiased(mechanism, one, keep_reports=keep) for mechanism, one in given]
-    found = pooled(each)
+    combined = pooled([unbiased(mechanism, item, keep_reports=keep) for mechanism, item in merged])
     if candidates is not None:
-        some = found.evidence.restricted(*candidate_codes(first, candidates))
-        found = Estimate.of(asked, some, found.sources, simulated=found.simulated)
-        found = replace(found, selection=selection_of(candidates))
+        listed = combined.evidence.restricted(*candidate_codes(first, candidates))
+        combined = Estimate.of(asked, listed, combined.sources, simulated=combined.simulated)
+        combined = replace(combined, selection=selection_of(candidates))
     if question is not None and question != asked:
-        found = found.answer(question)
-    return found if chosen is None else found.decoded(chosen)
+        combined = combined.answer(question)
+    return combined if chosen is None else combined.decoded(chosen)
 
 
 def pooled(estimates: Sequence[Estimate], weights: Sequence[float] | None = None) -> Estimate:
     """The weighted sum of estimates of different people; weights are those of least variance unless some are given."""
     if not estimates:
         raise ParameterError(NOT_POOLED)
-    first, *others = (one.evidence for one in estimates)
+    first, *others = (part.evidence for part in estimates)
     return together(first.pooled(others, weights), estimates)
 
 
 def together(evidence: Evidence, estimates: Sequence[Estimate]) -> Estimate:
     """The estimate from evidence that was read from several estimates."""
-    sources = [source for one in estimates for source in one.sources]
-    simulated = any(one.simulated for one in estimates)
+    sources = [source for part in estimates for source in part.sources]
+    simulated = any(part.simulated for part in estimates)
     return Estimate.of(estimates[0].question, evidence, sources, simulated=simulated)
 
 
@@ -109,27 +108,22 @@ class CombinedData:
 
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all of these tallies or reports have the same values."""
-        each = [unbiased(one.mechanism, one).evidence for one in self.data]
-        return p_value(np.stack([e.values() for e in each]), np.stack([e.variances(Target.POPULATION) for e in each]))
+        parts = [unbiased(item.mechanism, item).evidence for item in self.data]
+        variances = np.stack([part.variances(Target.POPULATION) for part in parts])
+        return p_value(np.stack([part.values() for part in parts]), variances)
 
 
 def _merged(data: Sequence[Any]) -> list[tuple[Mechanism, Any]]:
     """Each mechanism with its data; tallies of the same mechanism are added up."""
-    if not isinstance(data, (list, tuple)) or not data or not all(isinstance(one, (Tally, Reports)) for one in data):
+    if not isinstance(data, (list, tuple)) or not data or not all(isinstance(item, (Tally, Reports)) for item in data):
         raise ParameterError("Estimates are combined from a list of tallies, or of reports, at least one.")
-    found: list[tuple[Mechanism, Any]] = []
-    places: dict[str, int] = {}
-    for one in data:
-        key = one.mechanism.fingerprint
-        if isinstance(one, Tally) and not one.n:
-            continue
-        if isinstance(one, Tally) and key in places:
-            mechanism, before = found[places[key]]
-            found[places[key]] = (mechanism, before + one)
-            continue
-        if isinstance(one, Tally):
-            places[key] = len(found)
-        found.append((one.mechanism, one))
-    if not found:
+    merged: dict[str | int, Any] = {}
+    for item in data:
+        if not isinstance(item, Tally):
+            merged[len(merged)] = item
+        elif item.n:
+            key = item.mechanism.fingerprint
+            merged[key] = merged[key] + item if key in merged else item
+    if not merged:
         raise ParameterError("An estimate needs at least one report; these tallies have none.")
-    return found
+    return [(item.mechanism, item) for item in merged.values()]

@@ -27,7 +27,7 @@ OWN_LEVELS = (0.9, 0.95, 0.99)  # at which its coverage is measured (`coverage-d
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How an iterative decoder ended: the largest log-likelihood per report is at most `gap` above the one found."""
+    """The end of an iterative decoder: the largest log-likelihood per report is at most `gap` above the final one."""
 
     iterations: int
     gap: float
@@ -38,7 +38,7 @@ class Fit:
         return None
 
     def sentences(self) -> tuple[str, ...]:
-        """What else a decoder found, in words."""
+        """Further results of the decoder in words."""
         return ()
 
 
@@ -67,6 +67,7 @@ class Decoder(ABC):
         needs: the offers of evidence that it needs.
         moves: whether values may differ from the unbiased ones.
         projects: whether it needs the unbiased values only, so that `estimate.project` may ask for it.
+        kind: the kind of its values, in words.
         owns: whether it has a normal law of its own, before values are moved into the possible range.
     """
 
@@ -74,6 +75,7 @@ class Decoder(ABC):
     needs: ClassVar[frozenset[Offer]] = frozenset()
     moves: ClassVar[bool] = True
     projects: ClassVar[bool] = True
+    kind: ClassVar[str] = "projected"
     owns: ClassVar[bool] = False
     __slots__ = ()
 
@@ -89,7 +91,7 @@ class Decoder(ABC):
 
     def quality(self, evidence: Evidence) -> str:
         """The kind of the values, in words."""
-        return f"projected ({self.name})"
+        return f"{self.kind} ({self.name})"
 
     def default_method(self, evidence: Evidence) -> str:
         """The default method of intervals."""
@@ -134,21 +136,20 @@ def decoder(name: str, **parameters: Any) -> Decoder:
     if name not in names():
         raise ParameterError(f"Unknown decoder. Known: {', '.join(names())}.")
     kind = "".join(map(str.capitalize, name.split("-")))
-    found = load(f"estimate.decoders.{name.replace('-', '_')}:{kind}Decoder")
-    known = list(inspect.signature(found).parameters)
+    build: type[Decoder] = load(f"estimate.decoders.{name.replace('-', '_')}:{kind}Decoder")
+    known = list(inspect.signature(build).parameters)
     if not {*parameters} <= {*known}:
         raise ParameterError(f"Unknown parameter of the decoder {name}. Known: {', '.join(known) or 'none'}.")
-    made: Decoder = found(**parameters)
-    return made
+    return build(**parameters)
 
 
-def as_decoder(given: Any) -> Decoder:
+def as_decoder(choice: Any) -> Decoder:
     """A decoder from its name, or as it is."""
-    if isinstance(given, Decoder):
-        return given
-    if not isinstance(given, str):
+    if isinstance(choice, Decoder):
+        return choice
+    if not isinstance(choice, str):
         raise ParameterError(f"A decoder must be an object or one of the names {', '.join(names())}.")
-    return decoder(given)
+    return decoder(choice)
 
 
 def check_needs(chosen: Decoder, evidence: Evidence) -> None:

@@ -42,25 +42,25 @@ class EstimateSource(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The source in plain data."""
-        own = self.mechanism
+        mechanism = self.mechanism
         return {
-            "mechanism": own.name,
-            "fingerprint": own.fingerprint,
-            "epsilon": own.epsilon,
-            "claimed": decimal_text(own.claimed),
-            "guarantee": str(own.guarantee),
+            "mechanism": mechanism.name,
+            "fingerprint": mechanism.fingerprint,
+            "epsilon": mechanism.epsilon,
+            "claimed": decimal_text(mechanism.claimed),
+            "guarantee": str(mechanism.guarantee),
             "n": self.n,
         }
 
 
 def sources_of(tallies: Iterable[Any]) -> tuple[EstimateSource, ...]:
     """The sources of tallies; those of the same mechanism are merged, and those without reports left out."""
-    found: dict[str, EstimateSource] = {}
+    merged: dict[str, EstimateSource] = {}
     for tally in tallies:
         key, n = tally.mechanism.fingerprint, tally.n
         if n:
-            found[key] = EstimateSource(tally.mechanism, n + (found[key].n if key in found else 0))
-    return tuple(found.values())
+            merged[key] = EstimateSource(tally.mechanism, n + (merged[key].n if key in merged else 0))
+    return tuple(merged.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,9 +220,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         """Standard errors of the decoder itself, before values are moved into the possible range; see method "own"."""
         if not self.decoder.owns:
             raise ParameterError(f"The decoder {self.decoder.name} has no standard errors of its own.")
-        return np.asarray(
-            np.sqrt(np.maximum(np.diag(self.decoder.own(self.evidence, Target.of(target)).covariance), 0))
-        )
+        covariance = self.decoder.own(self.evidence, Target.of(target)).covariance
+        return np.asarray(np.sqrt(np.maximum(np.diag(covariance), 0)))
 
     def covariance(self, *, target: str = "population") -> Floats:
         """The estimated covariance matrix of the unbiased values."""
@@ -231,8 +230,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def _of(self, evidence: Evidence) -> Estimate:
         """The unbiased estimate from other evidence of the same reports."""
         asked = evidence.question or self.question
-        found = Estimate.of(asked, evidence, self.sources, notes=self.notes, simulated=self.simulated)
-        return replace(found, assumes=self.assumes)
+        unbiased = Estimate.of(asked, evidence, self.sources, notes=self.notes, simulated=self.simulated)
+        return replace(unbiased, assumes=self.assumes)
 
     # --- several estimates ---------------------------------------------------------------------------
     @property
@@ -245,7 +244,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     # --- other values, other questions -------------------------------------------------------------
     def decoded(self, decoder: str | Decoder) -> Estimate:
-        """The same evidence through another decoder."""
+        """The estimate of another decoder from this evidence."""
         chosen = as_decoder(decoder)
         values, fit = chosen.decode(self.evidence)
         notes = self.notes if fit is None else (*self.notes, *fit.sentences())
@@ -267,8 +266,8 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     def answer(self, question: Question) -> Estimate:
         """The unbiased estimate of another question from the same reports."""
-        found = self.evidence if question == self.question else self.evidence.answer(question)
-        return replace(self._of(found), question=question)
+        evidence = self.evidence if question == self.question else self.evidence.answer(question)
+        return replace(self._of(evidence), question=question)
 
     # --- showing -----------------------------------------------------------------------------------
     def to_frame(
@@ -296,7 +295,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def to_dict(
         self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> dict[str, Any]:
-        """All of it in plain data for JSON; numbers that are not finite are None."""
+        """The estimate in plain data for JSON; numbers that are not finite are None."""
         request = IntervalRequest.of(level, method, target, simultaneous)
         bounds, errors = self._ci(request), np.sqrt(self.evidence.variances(request.target))
         columns = (*self.axes.columns(), self.values, errors, *bounds)
@@ -322,7 +321,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         return remark(self, bounds, Target.of(target))
 
     def explain(self, level: float = 0.95) -> str:
-        """What these numbers are, in words."""
+        """A paragraph that explains these numbers."""
         selected = None if self.selection is None else self.selection.sentence()
         said = (self._promise(), self.evidence.sentence(self, level), selected, *self.notes, self.assumes, self.missing)
         return in_words(" ".join(filter(None, said)), self.simulated)

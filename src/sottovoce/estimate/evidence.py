@@ -61,7 +61,7 @@ class Bounds(NamedTuple):
 
 
 class Contributions(NamedTuple):
-    """Where each value is the mean of one number from each report: the least and the largest such number.
+    """The least and the largest number of a report, where each value is the mean of one number from each report.
 
     `reports` says how many reports each value is the mean of.
     """
@@ -161,10 +161,10 @@ class Evidence(ABC):
 
     def covariance(self, target: Target) -> Floats:
         """The estimated covariance matrix of the values, if it is known."""
-        each = self.variances(target)
-        if len(each) > 1:
-            raise NoCovarianceError(f"The covariance of these {len(each)} values is not known.")
-        return each.reshape(1, 1)
+        variances = self.variances(target)
+        if len(variances) > 1:
+            raise NoCovarianceError(f"The covariance of these {len(variances)} values is not known.")
+        return variances.reshape(1, 1)
 
     def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         """Weighted sums of the values with their covariance, one row of weights for each sum."""
@@ -206,11 +206,11 @@ class Evidence(ABC):
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         """Between which values the estimates from all other reports lie; None where that is not known."""
-        found = self.contributions()
-        return None if found is None else Bounds(*fakes.removed(self.values(), *found))
+        contributions = self.contributions()
+        return None if contributions is None else Bounds(*fakes.removed(self.values(), *contributions))
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> Evidence:
-        """The same about some codes only."""
+        """The evidence about some codes only."""
         raise ParameterError(f"Candidates are supported for shares only, not for a {self.noun}.")
 
     def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> Evidence:
@@ -271,17 +271,17 @@ class Evidence(ABC):
 
     def answer(self, question: Question) -> Evidence:
         """The evidence of the same reports about a question."""
-        known = next((one for one in (self, *self.also) if one.question == question), None)
+        known = next((known for known in (self, *self.also) if known.question == question), None)
         if known is not None:
             return known
         if not isinstance(question, Question):
             raise ParameterError("A question must be an object such as Mean(Interval(0, 10)).")
-        found: Evidence | None = late.load(f"estimate.{question.room}.evidence:answer")(self, question)
-        if found is None:
+        answer: Evidence | None = late.load(f"estimate.{question.room}.evidence:answer")(self, question)
+        if answer is None:
             raise ParameterError(
                 f"Reports that were counted for a {self.noun} do not answer this question of kind {question.kind}."
             )
-        return found
+        return answer
 
     def answers(self, question: Question) -> bool:
         """Whether the same reports answer a question."""
@@ -292,14 +292,14 @@ class Evidence(ABC):
         return True
 
     # --- showing -----------------------------------------------------------------------------------
-    def sentence(self, found: Estimate, level: float) -> str:
+    def sentence(self, estimate: Estimate, level: float) -> str:
         """An estimate from this evidence in words; here of a single number."""
-        (low,), (high,) = found.ci(level)
+        (low,), (high,) = estimate.ci(level)
         bottom, ceiling = self.limits
         return (
-            f"The estimate of their {self.noun} is {found.quality}: {found.value:.6g} on a scale from {bottom:g} to"
-            f" {ceiling:g}, with a standard error of {found.std_errors[0]:.2g} ({level:.0%} {found.default_method}"
-            f" interval from {low:.6g} to {high:.6g} for the population)."
+            f"The estimate of their {self.noun} is {estimate.quality}: {estimate.value:.6g} on a scale from {bottom:g}"
+            f" to {ceiling:g}, with a standard error of {estimate.std_errors[0]:.2g} ({level:.0%}"
+            f" {estimate.default_method} interval from {low:.6g} to {high:.6g} for the population)."
         )
 
     def framed(self, table: pd.DataFrame) -> pd.DataFrame:
@@ -308,7 +308,7 @@ class Evidence(ABC):
 
 
 def most_excess(level: float) -> float:
-    """How many times as often as promised intervals of a level may miss without a warning."""
+    """Largest miss rate without a warning, as a multiple of the promised one."""
     return min(MOST_EXCESS, 1 + MOST_MISSED / (1 - level))
 
 
@@ -337,8 +337,7 @@ def weighted_without_fakes(
     fakes: FakeReports, values: Floats, weights: Floats, parts: Sequence[Evidence]
 ) -> Bounds | None:
     """The bounds of a weighted sum of evidence, with the same weights: [part, value]."""
-    found = [(part.values(), part.without_fakes(fakes)) for part in parts]
-    known = [(own, *bounds) for own, bounds in found if bounds is not None]
+    known = [(part.values(), *bounds) for part in parts if (bounds := part.without_fakes(fakes)) is not None]
     if len(known) < len(parts):
         return None
     means = all(part.contributions() is not None for part in parts)

@@ -30,8 +30,8 @@ def estimate(
     """The estimate. Decoders that need a likelihood accept reports too: not every tally determines it."""
     chosen = None if decoder is None else as_decoder(decoder)
     keep = chosen is not None and Offer.LIKELIHOOD in chosen.needs
-    found = unbiased(mechanism, data, question, keep_reports=keep, candidates=candidates)
-    return found if chosen is None else found.decoded(chosen)
+    linear = unbiased(mechanism, data, question, keep_reports=keep, candidates=candidates)
+    return linear if chosen is None else linear.decoded(chosen)
 
 
 def unbiased(
@@ -60,7 +60,7 @@ def _check_reads(mechanism: Mechanism, known: tuple[type[Statistic], ...]) -> No
     if not isinstance(mechanism.statistic, known):
         raise ParameterError(
             f"A question of kind {mechanism.question.kind} is not answered from counts of kind"
-            f" {mechanism.statistic.kind}. Known: {', '.join(one.kind for one in known)}."
+            f" {mechanism.statistic.kind}. Known: {', '.join(statistic.kind for statistic in known)}."
         )
 
 
@@ -79,5 +79,5 @@ def _reports(mechanism: Mechanism, data: Any) -> Reports | None:
     if isinstance(data, Reports):
         check_same(mechanism, data.mechanism, "estimate from reports")
         return data
-    messages = isinstance(data, (list, tuple)) and bool(data) and all(isinstance(one, bytes) for one in data)
+    messages = isinstance(data, (list, tuple)) and bool(data) and all(isinstance(item, bytes) for item in data)
     return from_messages(mechanism, list(data)) if messages else None

@@ -9,9 +9,9 @@ from sottovoce.estimate.evidence import Floats
 
 
 def p_value(values: Floats, variances: Floats) -> float:
-    """Of the hypothesis that all parts have the same values: both are [part, value].
+    """P-value of the hypothesis that all parts have the same values; both arguments are [part, value].
 
-    It is that of the value with the smallest one, times the number of values (Bonferroni).
+    It is the smallest p-value of a value, times the number of values (Bonferroni).
     """
     if len(values) == 1:
         return 1.0
@@ -19,5 +19,5 @@ def p_value(values: Floats, variances: Floats) -> float:
         return float((np.ptp(values, axis=0) == 0).all())  # the readings do not vary
     precision = 1 / variances
     centre = (precision * values).sum(axis=0) / precision.sum(axis=0)
-    each = chdtrc(len(values) - 1, (precision * (values - centre) ** 2).sum(axis=0))
-    return float(min(1.0, values.shape[1] * each.min()))
+    tails = chdtrc(len(values) - 1, (precision * (values - centre) ** 2).sum(axis=0))
+    return float(min(1.0, values.shape[1] * tails.min()))

@@ -26,7 +26,8 @@ DECILES = tuple(part / 10 for part in range(1, 10))
 def histogram(estimate: Estimate, answers: Any) -> Floats:
     """The shares of answers that lie in the buckets of an estimate: the truth in a simulation."""
     buckets = estimate._distribution.buckets
-    places = np.array([buckets.place(answer) for answer in answers]) if _named(answers) else np.asarray(answers, float)
+    named = len(answers) > 0 and isinstance(next(iter(answers)), str)
+    places = np.array([buckets.place(answer) for answer in answers]) if named else np.asarray(answers, float)
     if isinstance(buckets.domain, Circle):
         places = places % (buckets.edges[-1] - buckets.edges[0])
     counts, _ = np.histogram(places, buckets.edges)
@@ -35,21 +36,21 @@ def histogram(estimate: Estimate, answers: Any) -> Floats:
     return np.asarray(counts / len(places))
 
 
-def wasserstein(found: Any, truth: Any) -> float:
+def wasserstein(estimate: Any, truth: Any) -> float:
     """The area between both cumulative distributions: how far answers must be moved, on average."""
-    buckets, difference = _difference(found, truth)
+    buckets, difference = _difference(estimate, truth)
     return float(np.abs(np.cumsum(difference)) @ buckets.widths)
 
 
-def kolmogorov_smirnov(found: Any, truth: Any) -> float:
+def kolmogorov_smirnov(estimate: Any, truth: Any) -> float:
     """The largest difference of the cumulative distributions."""
-    _, difference = _difference(found, truth)
+    _, difference = _difference(estimate, truth)
     return float(np.abs(np.cumsum(difference)).max())
 
 
-def range_error(found: Any, truth: Any, part: float = 0.1) -> float:
+def range_error(estimate: Any, truth: Any, part: float = 0.1) -> float:
     """The mean error of the share of a range as long as this part of the domain, over all ranges of buckets."""
-    _, difference = _difference(found, truth)
+    _, difference = _difference(estimate, truth)
     sums = np.concatenate([[0.0], np.cumsum(difference)])
     length = round(part * len(difference))
     if not 0 < length <= len(difference):
@@ -57,44 +58,40 @@ def range_error(found: Any, truth: Any, part: float = 0.1) -> float:
     return float(np.abs(sums[length:] - sums[:-length]).mean())
 
 
-def quantile_error(found: Any, truth: Any, parts: tuple[float, ...] = DECILES) -> float:
+def quantile_error(estimate: Any, truth: Any, parts: tuple[float, ...] = DECILES) -> float:
     """The mean error of the quantiles, by default of the nine deciles."""
-    buckets, ours, true = _pair(found, truth)
+    buckets, ours, true = _pair(estimate, truth)
     return float(np.mean([abs(buckets.quantile(ours, part) - buckets.quantile(true, part)) for part in parts]))
 
 
-def mean_error(found: Any, truth: Any) -> float:
+def mean_error(estimate: Any, truth: Any) -> float:
     """The error of the mean."""
-    buckets, difference = _difference(found, truth)
+    buckets, difference = _difference(estimate, truth)
     return float(abs(buckets.numbers() @ difference))
 
 
-def variance_error(found: Any, truth: Any) -> float:
+def variance_error(estimate: Any, truth: Any) -> float:
     """The error of the variance."""
-    buckets, ours, true = _pair(found, truth)
-    found_, true_ = (buckets.squares(float(buckets.numbers() @ shares)) @ shares for shares in (ours, true))
-    return float(abs(found_ - true_))
+    buckets, ours, true = _pair(estimate, truth)
+    ours_, true_ = (buckets.squares(float(buckets.numbers() @ shares)) @ shares for shares in (ours, true))
+    return float(abs(ours_ - true_))
 
 
-def _difference(found: Any, truth: Any) -> tuple[Buckets, Floats]:
-    buckets, ours, true = _pair(found, truth)
+def _difference(estimate: Any, truth: Any) -> tuple[Buckets, Floats]:
+    buckets, ours, true = _pair(estimate, truth)
     return buckets, ours - true
 
 
-def _pair(found: Any, truth: Any) -> tuple[Buckets, Floats, Floats]:
-    """The buckets, and the shares of both."""
-    known = [one._distribution.buckets for one in (found, truth) if isinstance(one, Estimate)]
+def _pair(estimate: Any, truth: Any) -> tuple[Buckets, Floats, Floats]:
+    """The buckets, the estimated shares and the true ones."""
+    known = [side._distribution.buckets for side in (estimate, truth) if isinstance(side, Estimate)]
     ours, true = (
-        one.values if isinstance(one, Estimate) else np.asarray(one, dtype=np.float64) for one in (found, truth)
+        side.values if isinstance(side, Estimate) else np.asarray(side, dtype=np.float64) for side in (estimate, truth)
     )
     buckets = known[0] if known else Buckets(Interval(0, 1), np.linspace(0, 1, len(ours) + 1))
-    same = all(len(one) == len(known[0]) and np.array_equal(one.edges, known[0].edges) for one in known)
+    same = all(np.array_equal(other.edges, buckets.edges) for other in known)
     if ours.shape != (len(buckets),) or true.shape != ours.shape or not same:
         raise ParameterError("Two distributions are compared where both have shares of the same buckets.")
     if buckets.circular:
         raise ParameterError("Values on a circle have no order, so they have no cumulative distribution to compare.")
     return buckets, ours, true
-
-
-def _named(answers: Any) -> bool:
-    return len(answers) > 0 and isinstance(next(iter(answers)), str)

@@ -1,4 +1,4 @@
-"""What an estimate of a distribution answers beyond the shares of its buckets."""
+"""Answers of an estimated distribution beyond the shares of its buckets."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ class OfDistribution:
 
     @property
     def _distribution(self) -> DistributionEvidence:
-        found = self.evidence.distribution
-        if found is None:
+        distribution = self.evidence.distribution
+        if distribution is None:
             raise ParameterError(
                 f"This is an estimate of a {self.evidence.noun}, not of a distribution; answer(Distribution(domain))"
                 " may give one."
             )
-        return found
+        return distribution
 
     @property
     def _domain(self) -> Domain:
         return self._distribution.buckets.domain
 
-    def _read(self, found: Estimate) -> Estimate:
+    def _read(self, answer: Estimate) -> Estimate:
         """The answer from the values of this estimate."""
         if not self.decoder.moves:
-            return found
-        values = self._distribution.read(found.evidence, self.values)
-        return replace(found, values=values, decoder=self.decoder, fit=self.fit)
+            return answer
+        values = self._distribution.read(answer.evidence, self.values)
+        return replace(answer, values=values, decoder=self.decoder, fit=self.fit)
 
     def curve(self) -> Estimate:
         """The distribution as a curve: shares that are not negative, with the standard errors of the unbiased ones.
@@ -103,7 +103,7 @@ class OfDistribution:
 
     def range(self, low: Any, high: Any) -> Estimate:
         """The share of answers from one value to another; on a circle the arc from one to the other, also over 0."""
-        low, high = (one.item() if isinstance(one, np.generic) else one for one in (low, high))
+        low, high = (end.item() if isinstance(end, np.generic) else end for end in (low, high))
         return self._read(self.answer(Range(self._domain, low, high)))
 
     def band(

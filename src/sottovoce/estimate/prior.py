@@ -114,7 +114,7 @@ class Prior:
         return float(np.dot(np.square(np.subtract(self.values, self.mean)), self.weights))
 
     def scaled(self, low: Any, high: Any) -> Prior:
-        """The same prior with [low, high] moved to [-1, 1]."""
+        """The prior with [low, high] moved to [-1, 1]."""
         left, right = _range(low, high)
         at = np.asarray(self.values)
         if at.min() < left or at.max() > right:
@@ -180,9 +180,9 @@ def _numbers(name: str, values: Any) -> Floats:
     """A list of finite numbers, at least one."""
     try:
         listed = np.asarray(values if hasattr(values, "__len__") else list(values))
-        found = listed.astype(float)
+        numbers = listed.astype(float)
     except (TypeError, ValueError):
         raise reject(name, "prior", "a list of finite numbers", values) from None
-    if listed.dtype.kind not in "iufO" or found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+    if listed.dtype.kind not in "iufO" or numbers.ndim != 1 or not len(numbers) or not np.isfinite(numbers).all():
         raise reject(name, "prior", "a list of finite numbers", values)
-    return found
+    return numbers

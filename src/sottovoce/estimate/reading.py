@@ -175,11 +175,11 @@ class CodeReading(Reading):
         return self.curve(1.0 if target == Target.POPULATION else 0.0).at(shares)
 
     def variances(self, rates: Floats, target: Target, shares: Floats | None = None) -> Floats:
-        """As a parabola of the shares, where nothing cancels."""
+        """Variances from a parabola of the shares, where nothing cancels."""
         return self.at(self.values(rates) if shares is None else shares, target)
 
     def ends(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Bounds: as if a report had any number for each code, whatever its numbers for the others are."""
+        """Bounds of the scores, as if the numbers of a report for different codes were independent."""
         low, high = (np.broadcast_to(self.values(np.asarray(end)), weights.shape[1]) for end in (self.least, self.most))
         more, less = np.maximum(weights, 0), np.minimum(weights, 0)
         return np.asarray(more @ low + less @ high), np.asarray(more @ high + less @ low)

@@ -23,7 +23,7 @@ class Target(StrEnum):
     def of(cls, text: str) -> Target:
         """The target of this name."""
         if text not in tuple(cls):
-            raise reject("target", "an estimate", " or ".join(repr(str(one)) for one in cls), text)
+            raise reject("target", "an estimate", " or ".join(repr(str(known)) for known in cls), text)
         return cls(text)
 
 
@@ -58,15 +58,15 @@ class IntervalRequest:
         return f"{100 * self.level:g} % {self.method} intervals{', all at once' * self.simultaneous}{for_whom}"
 
     def at(self, level: float) -> IntervalRequest:
-        """The same intervals at another level."""
+        """The request at another level."""
         return replace(self, level=level)
 
     def by(self, method: str) -> IntervalRequest:
-        """The same intervals by another method."""
+        """The request by another method."""
         return replace(self, method=method)
 
     def instead_of(self, *methods: str, use: str) -> IntervalRequest:
-        """The same intervals, by another method in place of any of these."""
+        """The request, by another method in place of any of these."""
         return self.by(use) if self.method in methods else self
 
     def single(self, method: str, count: int) -> IntervalRequest:

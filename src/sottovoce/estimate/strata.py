@@ -16,7 +16,7 @@ import numpy as np
 from sottovoce.core.errors import NoCovarianceError, ParameterError
 from sottovoce.core.params import check_integer
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.estimate import Estimate, sources_of
 from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.request import Target
@@ -88,15 +88,9 @@ def over_strata(estimates: Mapping[str, Estimate], people: Mapping[str, int]) ->
             raise ParameterError("A stratum has more reports than people.")
     names = list(people)
     first = estimates[names[0]]
-    if any(one.question != first.question or list(one.labels) != list(first.labels) for one in estimates.values()):
+    if any(part.question != first.question or list(part.labels) != list(first.labels) for part in estimates.values()):
         raise ParameterError("The estimates of strata must be about the same question.")
-    found = StrataEvidence(tuple(estimates[name].evidence for name in names), tuple(people[name] for name in names))
-    sources = [source for name in names for source in estimates[name].sources]
-    merged = {source.mechanism.fingerprint: source for source in sources}
-    counts = {key: sum(one.n for one in sources if one.mechanism.fingerprint == key) for key in merged}
-    return Estimate.of(
-        first.question,
-        found,
-        [source._replace(n=counts[key]) for key, source in merged.items()],
-        simulated=any(one.simulated for one in estimates.values()),
-    )
+    evidence = StrataEvidence(tuple(estimates[name].evidence for name in names), tuple(people[name] for name in names))
+    sources = sources_of(source for name in names for source in estimates[name].sources)
+    simulated = any(part.simulated for part in estimates.values())
+    return Estimate.of(first.question, evidence, sources, simulated=simulated)

@@ -118,16 +118,16 @@ class _Scale(NamedTuple):
 
 
 def _axis(scale: _Scale, bottom: float, share: bool, unit: str) -> str:
-    found = []
+    lines = []
     ticks = scale.ticks()
     for tick in ticks:
         x = scale.x(tick)
         said = f"{100 * tick:.3g} %" if share else f"{tick:.4g}{_of(unit, tick == ticks[len(ticks) // 2])}"
-        found.append(
+        lines.append(
             f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}" stroke="#cccccc"/>'
             f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{said}</text>'
         )
-    return "".join(found)
+    return "".join(lines)
 
 
 def _of(unit: str, shown: bool) -> str:

@@ -56,7 +56,7 @@ def by_participants(plan: StudyPlan, one: PlannedQuestion) -> tuple[list[int], l
 
 def by_epsilon(plan: StudyPlan, one: PlannedQuestion) -> tuple[list[float], list[float]]:
     """Budgets and the half-width at each, by the method of the plan, where it supports the budget."""
-    found: list[tuple[float, float]] = []
+    widths: list[tuple[float, float]] = []
     for factor in EPSILONS:
         epsilon = plan.epsilon * Decimal(factor)
         if epsilon > MAX_EPSILON:
@@ -65,8 +65,8 @@ def by_epsilon(plan: StudyPlan, one: PlannedQuestion) -> tuple[list[float], list
             width = one.half_width if factor == "1" else plan.half_width(one.asked.name, epsilon=epsilon)
         except (ParameterError, SpecError):
             continue
-        found.append((float(epsilon), width))
-    return [at for at, _ in found], [width for _, width in found]
+        widths.append((float(epsilon), width))
+    return [at for at, _ in widths], [width for _, width in widths]
 
 
 def _row(plan: StudyPlan, one: PlannedQuestion, axes: Sequence[Any], *, last: bool) -> None:

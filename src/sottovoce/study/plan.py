@@ -97,11 +97,11 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        given = {"error": "error to expect", "participants": "participants needed", "epsilon": "epsilon needed"}
+        words = {"error": "error to expect", "participants": "participants needed", "epsilon": "epsilon needed"}
         facts = [
             ("epsilon", self.epsilon),
             ("participants", f"{self.participants:,}"),
-            ("found", given[self.solved_for]),
+            ("found", words[self.solved_for]),
         ]
         if self.goal is not None:
             facts.append(("asked for", self.goal))
@@ -138,12 +138,12 @@ class Plan:
         """The expected errors of each group with the first choice, as a table; empty for other questions."""
         import pandas as pd
 
-        each = self.best.expected
+        expected = self.best.expected
         return pd.DataFrame(
             {
-                "label": [one.label for one in each],
-                "std_error": [one.std_error for one in each],
-                "needed": [one.needed for one in each],
+                "label": [one.label for one in expected],
+                "std_error": [one.std_error for one in expected],
+                "needed": [one.needed for one in expected],
                 "estimable": list(self.estimable),
             }
         )
@@ -181,7 +181,7 @@ def plan(
     if not isinstance(question, Question):
         raise reject("question", OWNER, "a question, such as Mean(Interval(0, 10))", question)
     goal = _goal(std_error, half_width, level)
-    if sum(given is None for given in (epsilon, participants, goal)) != 1:
+    if sum(value is None for value in (epsilon, participants, goal)) != 1:
         raise ParameterError(
             "A plan needs two of epsilon, participants and an error (std_error or half_width), and finds the third."
         )
@@ -200,8 +200,8 @@ def plan(
         solved_for = "participants"
     if budget is None or n is None:
         raise AssertionError("Two of three are given.")
-    made = Plan(question, budget, n, ways.options(n), solved_for, goal, level, planner.subject, planner.measure)
-    return replace(made, advice=_advice(planner, made))
+    unadvised = Plan(question, budget, n, ways.options(n), solved_for, goal, level, planner.subject, planner.measure)
+    return replace(unadvised, advice=_advice(planner, unadvised))
 
 
 def _goal(std_error: Any, half_width: Any, level: Any) -> Goal | None:
@@ -209,23 +209,23 @@ def _goal(std_error: Any, half_width: Any, level: Any) -> Goal | None:
         raise reject("level", OWNER, "a number in (0, 1)", level)
     if std_error is not None and half_width is not None:
         raise ParameterError("A plan needs one of std_error and half_width.")
-    for name, given in (("std_error", std_error), ("half_width", half_width)):
-        if given is not None:
-            size = check_decimal(name, OWNER, given)
+    for name, error in (("std_error", std_error), ("half_width", half_width)):
+        if error is not None:
+            size = check_decimal(name, OWNER, error)
             if size <= 0:
-                raise reject(name, OWNER, "a positive number", given)
+                raise reject(name, OWNER, "a positive number", error)
             return Goal(size, level if name == "half_width" else None)
     return None
 
 
 def _least_participants(ways: Ways, fewest: int, budget: Decimal, goal: Goal) -> int:
-    found = _least(ways.least, lambda n: ways.options(n)[0].std_error, goal, search.participants(fewest))
-    if found is None:
+    participants = _least(ways.least, lambda n: ways.options(n)[0].std_error, goal, search.participants(fewest))
+    if participants is None:
         raise ParameterError(
             "No number of participants up to 2**40 gives this error at this epsilon: a larger epsilon is needed.",
             f"epsilon {budget} and {goal}",
         )
-    return found
+    return participants
 
 
 def _least_epsilon(planner: Planner, n: int, goal: Goal) -> tuple[Decimal, Ways]:
@@ -239,14 +239,14 @@ def _least_epsilon(planner: Planner, n: int, goal: Goal) -> tuple[Decimal, Ways]
         except (ParameterError, SpecError):  # no method supports a budget this small
             return math.inf, math.inf
 
-    found = _least(lambda index: errors(index)[0], lambda index: errors(index)[1], goal, search.EPSILONS)
-    if found is None:
+    index = _least(lambda index: errors(index)[0], lambda index: errors(index)[1], goal, search.EPSILONS)
+    if index is None:
         planner.ways(Decimal(MAX_EPSILON)).options(n)  # raises if there is no method at all
         raise ParameterError(
             f"No epsilon up to {MAX_EPSILON} gives this error: more participants are needed.",
             f"{n:,} participants and {goal}",
         )
-    return search.epsilon_at(found), tried[found]
+    return search.epsilon_at(index), tried[index]
 
 
 def _least(
@@ -263,8 +263,8 @@ def _least(
     return search.least(first, goal.std_error, replace(scale, low=start, start=start))
 
 
-def _advice(planner: Planner, made: Plan) -> str:
-    best, goal = made.best, made.goal
+def _advice(planner: Planner, plan: Plan) -> str:
+    best, goal = plan.best, plan.goal
     expected, asked = f"a standard error of {best.std_error:.4g}", ""
     if goal is not None:
         asked = f" ({goal.size} was requested)"
@@ -272,7 +272,7 @@ def _advice(planner: Planner, made: Plan) -> str:
             width = f"a half-width of {best.half_width(goal.level):.4g} at {100 * goal.level:g} %"
             expected = f"{width} (standard error {best.std_error:.4g})"
     first = (
-        f"Take {best.method}: with {made.participants:,} participants at epsilon {made.epsilon} expect {expected}"
-        f" for {made.measure}{asked}."
+        f"Take {best.method}: with {plan.participants:,} participants at epsilon {plan.epsilon} expect {expected}"
+        f" for {plan.measure}{asked}."
     )
-    return " ".join([first, *planner.remarks(made.best, made.epsilon, made.participants)])
+    return " ".join([first, *planner.remarks(plan.best, plan.epsilon, plan.participants)])

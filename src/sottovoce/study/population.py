@@ -43,7 +43,7 @@ class NumberLaw:
 
     @classmethod
     def of(cls, kind: str, **parameters: Any) -> NumberLaw:
-        """Checked."""
+        """A law of numbers with checked parameters."""
         if kind not in LAWS:
             raise ParameterError(f"The law of a population must be one of {', '.join(LAWS)}.")
         names, _ = LAWS[kind]
@@ -68,14 +68,14 @@ class NumberLaw:
             return np.asarray(law.ppf(generator.random(n)) % high)
         first, last = law.cdf(low), law.cdf(high)
         drawn = np.clip(law.ppf(first + (last - first) * generator.random(n)), low, high)
-        whole = domain.whole
-        return np.asarray(drawn if whole is None else np.clip(np.rint(drawn), whole.low, whole.high))
+        integers = domain.whole
+        return np.asarray(drawn if integers is None else np.clip(np.rint(drawn), integers.low, integers.high))
 
     def prior(self, domain: Domain) -> Prior:
-        """The same law for a planner."""
+        """This law as a prior for a planner."""
         low, high, law = self._on(domain)
-        whole = domain.whole is not None and domain.whole.size <= CELLS
-        edges = np.linspace(low, high, (domain.size or CELLS) + 1 if whole else CELLS + 1)
+        is_whole = domain.whole is not None and domain.whole.size <= CELLS
+        edges = np.linspace(low, high, (domain.size or CELLS) + 1 if is_whole else CELLS + 1)
         turns = _TURNS if domain.circular else (0,)
         mass = np.maximum(sum(np.diff(law.cdf(edges + turn * high)) for turn in turns), 0)
         middles = np.clip((edges[1:] + edges[:-1]) / 2, float(domain.low), float(domain.high))  # type: ignore[attr-defined]
@@ -88,8 +88,8 @@ class NumberLaw:
 
     def _inside(self, domain: Domain) -> float:
         low, high, law = self._on(domain)
-        found = float(law.cdf(high) - law.cdf(low))
-        return 1.0 if domain.circular and not math.isnan(found) else found
+        mass = float(law.cdf(high) - law.cdf(low))
+        return 1.0 if domain.circular and not math.isnan(mass) else mass
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class ExpectedAnswers:
     def of(
         cls, *, shares: Sequence[Any] | None = None, laws: Sequence[NumberLaw] = (), missing: Sequence[Any] = ()
     ) -> ExpectedAnswers:
-        """Checked as far as it can be without the question."""
+        """Expected answers, checked as far as possible without the question."""
         listed = None if shares is None else _shares("shares", shares)
         if listed is not None and abs(sum(listed) - 1) > 1e-6:
             raise ParameterError("The shares of a population must sum to 1.")
@@ -134,8 +134,8 @@ def number_domain(domain: Domain) -> Domain | None:
     return domain if domain.numbers is not None or domain.circular else None
 
 
-def _shares(name: str, given: Sequence[Any]) -> tuple[float, ...]:
-    numbers = tuple(float(check_decimal(name, "a population", one)) for one in given)
+def _shares(name: str, shares: Sequence[Any]) -> tuple[float, ...]:
+    numbers = tuple(float(check_decimal(name, "a population", one)) for one in shares)
     if not all(0 <= one <= 1 for one in numbers):
         raise ParameterError(f"The {name} of a population must be numbers from 0 to 1.")
     return numbers

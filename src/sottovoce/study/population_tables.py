@@ -30,7 +30,7 @@ class PopulationTables:
         if not isinstance(self.tables, Mapping):
             self.notes.note((TABLE,), "The population is not a table.", "Write [population.NAME] for each question.")
             return {}
-        found: dict[str, ExpectedAnswers] = {}
+        expected_answers: dict[str, ExpectedAnswers] = {}
         for name, table in self.tables.items():
             asked = self.questions.get(name)
             if asked is None or asked.attribute:
@@ -43,10 +43,10 @@ class PopulationTables:
                 try:
                     expected = _expected(asked, table)
                     study_question(asked).check_population(expected)
-                    found[name] = expected
+                    expected_answers[name] = expected
                 except ParameterError as problem:
                     self.notes.note((TABLE, name), str(problem), _REMEDY)
-        return found
+        return expected_answers
 
 
 def read_population(content: bytes, questions: Sequence[Asked]) -> dict[str, ExpectedAnswers]:
@@ -58,10 +58,10 @@ def read_population(content: bytes, questions: Sequence[Asked]) -> dict[str, Exp
         raise ParameterError("The population file is not TOML.") from None
     notes = _FirstNote(key_lines(text))
     notes.unknown((), tables, (TABLE,), "table")
-    found = PopulationTables(tables.get(TABLE, {}), questions, notes).population()
+    population = PopulationTables(tables.get(TABLE, {}), questions, notes).population()
     if notes.said:
         raise ParameterError(f"The population file has a mistake, {min(notes.said)[1]}")
-    return found
+    return population
 
 
 class _FirstNote:
@@ -93,44 +93,46 @@ def _expected(asked: Asked, table: Mapping[str, Any]) -> ExpectedAnswers:
 
 def _laws(asked: Asked, table: Mapping[str, Any]) -> list[NumberLaw]:
     """One law, or one for each group where a parameter is a list."""
-    given = {key: table[key] for key in _PARAMETERS if key in table}
+    parameters = {key: table[key] for key in _PARAMETERS if key in table}
     if "law" not in table:
-        if given:
+        if parameters:
             raise ParameterError("This population has parameters, but no law.")
         return []
     kind = table["law"]
     if not isinstance(kind, str):
         raise ParameterError(f"The law of a population must be one of {', '.join(LAWS)}.")
-    lists = {len(value) for value in given.values() if isinstance(value, list)}
+    lists = {len(value) for value in parameters.values() if isinstance(value, list)}
     if not lists:
-        return [NumberLaw.of(kind, **given)]
+        return [NumberLaw.of(kind, **parameters)]
     groups = study_question(asked).groups
     if lists != {groups}:
         raise ParameterError("A list of parameters needs one for each group.")
     return [
-        NumberLaw.of(kind, **{key: value[place] if isinstance(value, list) else value for key, value in given.items()})
+        NumberLaw.of(
+            kind, **{key: value[place] if isinstance(value, list) else value for key, value in parameters.items()}
+        )
         for place in range(groups or 0)
     ]
 
 
-def _missing(asked: Asked, given: Any) -> Sequence[Any]:
+def _missing(asked: Asked, shares: Any) -> Sequence[Any]:
     """A share for each reason; one number is spread evenly over them."""
-    if isinstance(given, Mapping):
-        return _by_name("missing", given, asked.missing)
-    if isinstance(given, list):
-        return given
-    if given == 0:
+    if isinstance(shares, Mapping):
+        return _by_name("missing", shares, asked.missing)
+    if isinstance(shares, list):
+        return shares
+    if shares == 0:
         return ()
-    if isinstance(given, bool) or not isinstance(given, (int, float)) or not asked.missing:
+    if isinstance(shares, bool) or not isinstance(shares, (int, float)) or not asked.missing:
         raise ParameterError("This question has no reasons for giving no answer, or their share is not a number.")
-    return [given / len(asked.missing)] * len(asked.missing)
+    return [shares / len(asked.missing)] * len(asked.missing)
 
 
-def _by_name(key: str, given: Any, names: Sequence[str]) -> Sequence[Any]:
-    if isinstance(given, Mapping):
-        if {*given} != {*names}:
+def _by_name(key: str, value: Any, names: Sequence[str]) -> Sequence[Any]:
+    if isinstance(value, Mapping):
+        if {*value} != {*names}:
             raise ParameterError(f"The {key} of this population must name each answer once.")
-        return [given[name] for name in names]
-    if not isinstance(given, list):
+        return [value[name] for name in names]
+    if not isinstance(value, list):
         raise ParameterError(f"The {key} of a population must be a list, or a table by answer.")
-    return given
+    return value

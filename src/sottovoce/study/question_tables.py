@@ -93,28 +93,28 @@ class QuestionTable:
 
     def _labels_fit(self) -> bool:
         """Labels are in languages of the study."""
-        given = self.table.get("labels")
-        if isinstance(given, Mapping) and any(language not in self.languages for language in given):
+        labels = self.table.get("labels")
+        if isinstance(labels, Mapping) and any(language not in self.languages for language in labels):
             self.note("labels", "The labels are in a language that the study does not have.", REMEDIES["labels"])
             return False
         return True
 
     def _texts(self) -> tuple[tuple[str, str], ...] | None:
-        given = self.table.get("text")
-        if isinstance(given, str) and given.strip() and self.languages:
+        texts = self.table.get("text")
+        if isinstance(texts, str) and texts.strip() and self.languages:
             if len(self.languages) > 1:
                 self.note("text", f"The text is in one language of {len(self.languages)}.", self._by_language())
                 return None
-            return ((self.languages[0], given),)
-        if isinstance(given, Mapping):
-            wrong = [one for one in given if one not in self.languages]
-            absent = [one for one in self.languages if one not in given]
+            return ((self.languages[0], texts),)
+        if isinstance(texts, Mapping):
+            wrong = [one for one in texts if one not in self.languages]
+            absent = [one for one in self.languages if one not in texts]
             if wrong or absent:
                 said = "is in a language that the study does not have" if wrong else f"is missing in {absent[0]}"
                 self.note("text", f"The text {said}.", self._by_language())
                 return None
-            if all(isinstance(one, str) and one.strip() for one in given.values()):
-                return tuple((language, given[language]) for language in self.languages)
+            if all(isinstance(one, str) and one.strip() for one in texts.values()):
+                return tuple((language, texts[language]) for language in self.languages)
         if self.languages:
             self.note("text", "The text that participants read is missing or empty.", self._by_language())
         return None
@@ -127,15 +127,15 @@ class QuestionTable:
 
     def listed(self, key: str) -> Categories | None:
         """A list of categories."""
-        given = self.table.get(key)
-        if given is None:
+        entries = self.table.get(key)
+        if entries is None:
             self.note("", f"This question has no {key}.", _LIST)
             return None
-        if not isinstance(given, list):
+        if not isinstance(entries, list):
             self.note(key, f"The {key} are not a list.", _LIST)
             return None
         try:
-            return Categories(given)
+            return Categories(entries)
         except ParameterError as problem:
             self.note(
                 key, str(problem), "List at least two answers, each once, all of them texts or all whole numbers."
@@ -147,19 +147,19 @@ class QuestionTable:
         absent = [end for end in ("low", "high") if end not in self.table]
         for end in absent:
             self.note("", f"This question has no {end}.", _NUMBER)
-        whole = self.table.get("whole", False)
-        if not isinstance(whole, bool):
+        is_whole = self.table.get("whole", False)
+        if not isinstance(is_whole, bool):
             self.note("whole", "This is neither true nor false.", "Write whole = true where answers are whole numbers.")
             return None
         if absent:
             return None
         low, high = self.table["low"], self.table["high"]
         step = self.table.get("step")
-        if whole and step is not None:
+        if is_whole and step is not None:
             self.note("step", "Whole numbers have the step 1.", "Leave out whole, or step.")
             return None
         try:
-            return Integers(low, high) if whole else Interval(low, high, step)
+            return Integers(low, high) if is_whole else Interval(low, high, step)
         except ParameterError as problem:
             key = problem.parameter or "low"
             self.note(key, str(problem), _STEP if key == "step" else _NUMBER)

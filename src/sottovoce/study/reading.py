@@ -93,8 +93,8 @@ def parse_study(content: bytes) -> tuple[Study | None, list[Mistake]]:
         return None, [_syntax(str(problem), text)]
     reader = _StudyReader(tables, key_lines(text))
     study = reader.study()
-    found = sorted(set(reader.mistakes))
-    return (None, found) if found else (study, [])
+    mistakes = sorted(set(reader.mistakes))
+    return (None, mistakes) if mistakes else (study, [])
 
 
 def _syntax(said: str, text: str) -> Mistake:
@@ -206,25 +206,29 @@ class _StudyReader:
                 self.note((*path, key), f"This {word} is not known here.", remedy)
 
     def _date(self, about: Mapping[str, Any], key: str) -> date | None:
-        given = about.get(key)
-        if given is None:
+        day = about.get(key)
+        if day is None:
             return None
-        if isinstance(given, datetime) or not isinstance(given, date):
+        if isinstance(day, datetime) or not isinstance(day, date):
             self.note(("study", key), f"The {key} is not a date.", f"Write it without quotes: {key} = 2027-03-31.")
             return None
-        return given
+        return day
 
     def _languages(self, about: Mapping[str, Any]) -> tuple[str, ...]:
-        given = about.get("languages", ["en"])
-        short = isinstance(given, list) and given and all(isinstance(one, str) and 2 <= len(one) <= 12 for one in given)
-        if not short or len({*given}) < len(given):
+        languages = about.get("languages", ["en"])
+        short = (
+            isinstance(languages, list)
+            and languages
+            and all(isinstance(one, str) and 2 <= len(one) <= 12 for one in languages)
+        )
+        if not short or len({*languages}) < len(languages):
             self.note(
                 ("study", "languages"),
                 "The languages are not a list of different short codes.",
                 'Write languages = ["en", "de"].',
             )
             return ()
-        unknown = [one for one in given if not known(one)]
+        unknown = [one for one in languages if not known(one)]
         if unknown:
             self.note(
                 ("study", "languages"),
@@ -232,7 +236,7 @@ class _StudyReader:
                 f"Use {', '.join(LANGUAGES)}.",
             )
             return ()
-        return tuple(given)
+        return tuple(languages)
 
     def _questions(self, languages: Sequence[str]) -> list[Any]:
         tables = self.tables.get("questions")
@@ -241,7 +245,7 @@ class _StudyReader:
                 ("questions",), "There are no questions.", f"Add a table [questions.NAME]: {', '.join(file_kinds())}."
             )
             return []
-        found = []
+        questions = []
         for name, table in tables.items():
             path = ("questions", name)
             if not isinstance(table, Mapping):
@@ -249,8 +253,8 @@ class _StudyReader:
                 continue
             asked = QuestionTable(name, tables, languages, self).asked(file_kinds())
             if asked is not None:
-                found.append(asked)
-        return found
+                questions.append(asked)
+        return questions
 
     def _collection(self) -> Collection:
         table = self.tables.get("collection", {})

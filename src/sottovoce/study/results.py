@@ -65,7 +65,7 @@ class StudyResults:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Which intervals may miss more often than they promise, and why: a sentence for each question."""
-        found = {
+        sentences = {
             f"{one.asked.name}: {doubt}": None
             for one in self.questions
             for estimate in one.estimates.values()
@@ -73,7 +73,7 @@ class StudyResults:
             for doubt in [one.question.doubt(estimate, self.level)]
             if doubt is not None
         }
-        return tuple(found)
+        return tuple(sentences)
 
     def to_frame(self) -> pd.DataFrame:
         """The table that is exported."""
@@ -108,7 +108,7 @@ def results_of(
     study: Study, report_names: Mapping[str, str], estimates: Estimates, level: float, *, reports: int
 ) -> StudyResults:
     """The results of a study, in simulation and in earnest; `report_names` has the report of each question."""
-    found = []
+    answered = []
     for asked in study.questions:
         report = report_names[asked.name]
         begin = f"{report}: "
@@ -118,5 +118,5 @@ def results_of(
             if name == report or name.startswith(begin)
         }
         if own:
-            found.append(QuestionResult(asked, study_question(asked).answered(own)))
-    return StudyResults(study, tuple(found), reports, level)
+            answered.append(QuestionResult(asked, study_question(asked).answered(own)))
+    return StudyResults(study, tuple(answered), reports, level)

@@ -59,9 +59,9 @@ def least(error: Callable[[int], float], goal: float, scale: SearchScale) -> int
     below, above = scale.low - 1, scale.high + 1  # the last that does not meet the goal, the first that does
     probe = scale.start
     while above - below > 1:
-        found = error(probe)
-        seen.errors[probe] = found
-        below, above = (below, probe) if found <= goal else (probe, above)
+        size = error(probe)
+        seen.errors[probe] = size
+        below, above = (below, probe) if size <= goal else (probe, above)
         guess = seen.guess() if len(seen.errors) < PATIENCE else (below + above) // 2
         probe = min(max(guess, below + 1), above - 1)
     return above if above <= scale.high else None

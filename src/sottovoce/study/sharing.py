@@ -70,15 +70,15 @@ class Sharing:
         """The decision and its reason."""
         if self.apart is not None:
             return self._of_goals(self.apart)
-        each = ", ".join(f"{name} {ratio:.2f}" for name, ratio in self.ratios)
+        ratios = ", ".join(f"{name} {ratio:.2f}" for name, ratio in self.ratios)
         if self.shared:
             return (
                 f"{_and(self.shared)} share one report ({self.method}, {self.participants:,} participants): their +-"
-                f" are {self.together:.2f} times as wide as apart ({each})."
+                f" are {self.together:.2f} times as wide as apart ({ratios})."
             )
         return (
             f"{_and(self.names)} are about one attribute and are asked apart: one report ({self.method}) would make"
-            f" their +- {self.together:.2f} times as wide ({each})."
+            f" their +- {self.together:.2f} times as wide ({ratios})."
         )
 
     def _of_goals(self, apart: int) -> str:
@@ -157,10 +157,10 @@ class Joint:
             (one, {asked.name: self._fewest(one, asked, goals) for asked in self.questions}) for one in self.candidates
         ]
         tried = []
-        for one, each in fewest:
+        for one, counts_needed in fewest:
             for some in self._parts():
                 # A question without a goal takes what the others need.
-                n = max(each[asked.name] for asked in some)
+                n = max(counts_needed[asked.name] for asked in some)
                 if 2 <= n < math.inf:
                     rest = sum(counts[asked.name] for asked in self.questions if asked not in some)
                     tried.append((n + rest, int(n), one, some))
@@ -172,8 +172,8 @@ class Joint:
         if total >= apart:
             return single, Sharing(listed, (), best.mechanism.name, n, (), sum(counts[name] for name in listed))
         others = tuple(one for one in single if one.names[0] not in listed)
-        found = Sharing(everyone, listed, best.mechanism.name, n, (), sum(counts[name] for name in listed))
-        return (StudyReport(listed, n, best), *others), found
+        sharing = Sharing(everyone, listed, best.mechanism.name, n, (), sum(counts[name] for name in listed))
+        return (StudyReport(listed, n, best), *others), sharing
 
     def _parts(self) -> list[tuple[Asked, ...]]:
         """All questions, and each part of two or more where there are few."""
@@ -184,8 +184,8 @@ class Joint:
         """The fewest participants with which a question meets its goal."""
         if asked.name not in goals:
             return 2
-        found = search.least(lambda n: self.width(one, asked, n), goals[asked.name], search.participants(2))
-        return math.inf if found is None else found
+        participants = search.least(lambda n: self.width(one, asked, n), goals[asked.name], search.participants(2))
+        return math.inf if participants is None else participants
 
 
 def ratio_of(width: float, other: float) -> float:

@@ -56,25 +56,25 @@ class SimulatedStudy:
         return {name: period for name, period in periods.items() if period is not None}
 
 
-def simulate_study(made: StudyPlan, answers: Any, *, seed: int | None = None) -> SimulatedStudy:
+def simulate_study(plan: StudyPlan, answers: Any, *, seed: int | None = None) -> SimulatedStudy:
     """One run of a planned study.
 
     `answers` is a table or a mapping with a column for each question, under its name or that of its attribute; means by
     group have a second one, NAME/by. Empty cells are the first reason for giving no answer, where there are any, and
     refused otherwise.
     """
-    columns = {one.asked.name: _column(one.asked, answers) for one in made.questions}
+    columns = {one.asked.name: _column(one.asked, answers) for one in plan.questions}
     (size,) = {len(column) for column in columns.values()} or {0}
-    places = _assigned(made, size, seed)
-    found: dict[str, Any] = {}
-    for place, one in enumerate(made.reports):
+    places = _assigned(plan, size, seed)
+    estimates: dict[str, Any] = {}
+    for place, one in enumerate(plan.reports):
         chosen = [columns[one.asked.name][int(who)] for who in np.flatnonzero(places == place)]
         if not chosen:
             raise ParameterError(f"Nobody was asked {one.asked.name}: more participants are needed.")
         for name, estimate in _ask(one, chosen, derived_seed(seed, f"question {place}")).items():
-            found[name if name == one.asked.name else f"{one.asked.name}: {name}"] = estimate
-    report_names = {one.asked.name: one.report for one in made.questions}
-    results = results_of(made.study, report_names, found, made.level, reports=size)
+            estimates[name if name == one.asked.name else f"{one.asked.name}: {name}"] = estimate
+    report_names = {one.asked.name: one.report for one in plan.questions}
+    results = results_of(plan.study, report_names, estimates, plan.level, reports=size)
     truth = {one.asked.name: one.question.truth(columns[one.asked.name], one.estimates) for one in results.questions}
     return SimulatedStudy(results, truth)
 
@@ -109,8 +109,8 @@ def read_answers(study: Study, path: str) -> pd.DataFrame:
     return frame[needed]
 
 
-def _assigned(made: StudyPlan, size: int, seed: int | None) -> np.ndarray:
-    weights = np.array([one.participants for one in made.reports], float)
+def _assigned(plan: StudyPlan, size: int, seed: int | None) -> np.ndarray:
+    weights = np.array([one.participants for one in plan.reports], float)
     generator = np.random.default_rng(derived_seed(seed, "questions"))
     return generator.choice(len(weights), size, p=weights / weights.sum())
 

@@ -78,8 +78,8 @@ class Study:
         if not isinstance(contact, str) or not _CONTACT.fullmatch(contact):
             raise ParameterError("The contact must be an address of mail, or of a page that begins with https://.")
         budget = check_epsilon("a study", epsilon)
-        whole = budget if lifetime is None else check_epsilon("a lifetime", lifetime)
-        if whole < budget:
+        lifetime_budget = budget if lifetime is None else check_epsilon("a lifetime", lifetime)
+        if lifetime_budget < budget:
             raise ParameterError("The lifetime budget must be at least the epsilon of one participation.")
         if start is not None and end is not None and end < start:
             raise ParameterError("A study must not end before it starts.")
@@ -92,7 +92,7 @@ class Study:
             "contact": contact,
             "purpose": purpose,
             "questions": asked,
-            "lifetime": whole,
+            "lifetime": lifetime_budget,
             "analysts": analysts,
             "start": start,
             "end": end,
@@ -144,18 +144,18 @@ class Study:
         return f"{self.name}: {len(self.questions)} questions, epsilon {decimal_text(self.epsilon)} per {self.unit}"
 
 
-def _questions(given: Any) -> tuple[Asked, ...]:
-    if isinstance(given, Mapping):
-        found = tuple(one if isinstance(one, Asked) else Asked(name, one) for name, one in given.items())
-        if any(one.name != name for name, one in zip(given, found, strict=True)):
+def _questions(questions: Any) -> tuple[Asked, ...]:
+    if isinstance(questions, Mapping):
+        asked = tuple(one if isinstance(one, Asked) else Asked(name, one) for name, one in questions.items())
+        if any(one.name != name for name, one in zip(questions, asked, strict=True)):
             raise ParameterError("The names of questions must be those under which they are given.")
     else:
-        found = tuple(given)
-    if not found or not all(isinstance(one, Asked) for one in found) or len(found) > MAX_QUESTIONS:
+        asked = tuple(questions)
+    if not asked or not all(isinstance(one, Asked) for one in asked) or len(asked) > MAX_QUESTIONS:
         raise ParameterError(f"A study needs 1 to {MAX_QUESTIONS} questions.")
-    if len({one.name for one in found}) < len(found):
+    if len({one.name for one in asked}) < len(asked):
         raise ParameterError("The names of the questions of a study must differ.")
-    return tuple(_of_attribute(one, found) for one in found)
+    return tuple(_of_attribute(one, asked) for one in asked)
 
 
 def _of_attribute(asked: Asked, others: Sequence[Asked]) -> Asked:
@@ -179,11 +179,11 @@ def _of_attribute(asked: Asked, others: Sequence[Asked]) -> Asked:
     )
 
 
-def _population(given: Any, questions: Sequence[Asked]) -> tuple[tuple[str, ExpectedAnswers], ...]:
-    found = tuple(given.items()) if isinstance(given, Mapping) else tuple(given)
+def _population(population: Any, questions: Sequence[Asked]) -> tuple[tuple[str, ExpectedAnswers], ...]:
+    described = tuple(population.items()) if isinstance(population, Mapping) else tuple(population)
     known = {one.name: one for one in questions}
-    for name, expected in found:
+    for name, expected in described:
         if name not in known or known[name].attribute:
             raise ParameterError("A population describes the answers to questions of the study, each attribute once.")
         study_question(known[name]).check_population(expected)
-    return found
+    return described

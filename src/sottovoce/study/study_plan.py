@@ -209,8 +209,8 @@ class _Planner:
     # --- who sends which report ------------------------------------------------------------------
     def by_share(self, epsilon: Decimal, n: int) -> tuple[Reports, list[Sharing]]:
         """Participants of each report, by the shares of the study."""
-        whole = sum(asked.share for asked in self.study.questions)
-        counts = {asked.name: max(1, n * asked.share // whole) for asked in self.study.questions}
+        shares = sum(asked.share for asked in self.study.questions)
+        counts = {asked.name: max(1, n * asked.share // shares) for asked in self.study.questions}
         reports: list[StudyReport] = []
         sharing: list[Sharing] = []
         for group in attributes_of(self.study.questions):
@@ -218,9 +218,9 @@ class _Planner:
                 one.name: (counts[one.name], self._width(one, self._plan(one, epsilon, counts[one.name])))
                 for one in group
             }
-            chosen, found = self._joint(group, epsilon).decide(apart)
+            chosen, decision = self._joint(group, epsilon).decide(apart)
             reports += chosen
-            sharing += [] if found is None else [found]
+            sharing += [] if decision is None else [decision]
         named = {name for report in reports for name in report.names}
         reports += [StudyReport((name,), count) for name, count in counts.items() if name not in named]
         return reports, sharing
@@ -236,9 +236,9 @@ class _Planner:
         sharing: list[Sharing] = []
         for group in attributes_of(self.study.questions):
             goals = {one.name: float(self.goals[one.name].half_width) for one in group if one.name in self.goals}
-            chosen, found = self._joint(group, epsilon).needed(goals, {one.name: counts[one.name] for one in group})
+            chosen, decision = self._joint(group, epsilon).needed(goals, {one.name: counts[one.name] for one in group})
             reports += chosen
-            sharing += [] if found is None else [found]
+            sharing += [] if decision is None else [decision]
         named = {name for report in reports for name in report.names}
         reports += [StudyReport((name,), count) for name, count in counts.items() if name not in named]
         return reports, sharing
@@ -258,10 +258,10 @@ class _Planner:
         ).participants
 
     def stretched(self, reports: Reports, n: int) -> Reports:
-        """The same shares of more participants."""
-        whole = sum(report.participants for report in reports)
+        """The reports scaled to more participants, with equal shares."""
+        everyone = sum(report.participants for report in reports)
         return [
-            replace(one, participants=max(one.participants, int(Fraction(one.participants, whole) * n)))
+            replace(one, participants=max(one.participants, int(Fraction(one.participants, everyone) * n)))
             for one in reports
         ]
 
@@ -274,10 +274,10 @@ class _Planner:
             except (ParameterError, SpecError):
                 return math.inf
 
-        found = search.least(people, float(n), search.EPSILONS)
-        if found is None:
+        index = search.least(people, float(n), search.EPSILONS)
+        if index is None:
             raise ParameterError("No epsilon meets these goals with so few participants.")
-        return search.epsilon_at(found)
+        return search.epsilon_at(index)
 
     # --- each question ---------------------------------------------------------------------------
     def made(self, epsilon: Decimal, reports: Reports, sharing: Sequence[Sharing], solved_for: str) -> StudyPlan:
@@ -292,18 +292,18 @@ class _Planner:
         n, other = report.participants, None
         goal = self.goals.get(asked.name)
         if report.expected is None:
-            made = self._plan(asked, epsilon, n)
+            question_plan = self._plan(asked, epsilon, n)
         else:
             others = [name for name in report.names if name != asked.name]
             option = shared_option(report.expected, asked, n, self.level, others)
             subject, measure = f"A {asked.question.noun}", f"the {asked.question.noun}"
-            made = Plan(asked.question, epsilon, n, (option,), "error", None, self.level, subject, measure)
+            question_plan = Plan(asked.question, epsilon, n, (option,), "error", None, self.level, subject, measure)
         if asked.missing:
             other = self._width(asked, plan(asked.question, epsilon=epsilon, participants=n, level=self.level))
-        width = self._width(asked, made)
+        width = self._width(asked, question_plan)
         size = None if goal is None else goal.half_width
         first = next(one.name for one in self.study.questions if one.name in report.names)
-        return PlannedQuestion(asked, n, made, width, other, size, first, report.expected is not None)
+        return PlannedQuestion(asked, n, question_plan, width, other, size, first, report.expected is not None)
 
     def _plan(self, asked: Asked, epsilon: Decimal, n: int, methods: Sequence[str] | None = None) -> Plan:
         self.tell(f"planning {asked.name} at epsilon {decimal_text(epsilon)}")
@@ -331,17 +331,17 @@ class _Planner:
 
     def _prior(self, asked: Asked) -> Any:
         """What is expected; of a number with reasons, where nothing is known, that one person in ten gives one."""
-        given = self.priors.get(asked.name, self.priors.get(self.study.attribute(asked.name)))
-        if given is not None:
-            return given
+        prior = self.priors.get(asked.name, self.priors.get(self.study.attribute(asked.name)))
+        if prior is not None:
+            return prior
         expected = self.study.expected(asked.name)
         if expected is not None:
             return study_question(asked).prior(expected)
         return study_question(asked).default_prior()
 
-    def _width(self, asked: Asked, made: Plan) -> float:
+    def _width(self, asked: Asked, plan: Plan) -> float:
         """The expected half-width; with several groups that of one of them, of those who answered where some do not."""
-        return study_question(asked).half_width(made, self.level)
+        return study_question(asked).half_width(plan, self.level)
 
     def width_at(self, one: PlannedQuestion, epsilon: Decimal, n: int) -> float:
         """The expected half-width of a planned question, by the same method, with another epsilon or participants."""

@@ -13,7 +13,7 @@ _PART = re.compile(r""""([^"]*)"|'([^']*)'|([A-Za-z0-9_-]+)""")
 
 def key_lines(text: str) -> dict[Path, int]:
     """The line of every key and table that begins a line, counted from one."""
-    found: dict[Path, int] = {}
+    lines: dict[Path, int] = {}
     table: Path = ()
     quotes = ""  # of a text over several lines that is not closed yet
     for number, line in enumerate(text.splitlines(), 1):
@@ -23,15 +23,15 @@ def key_lines(text: str) -> dict[Path, int]:
         if header := _HEADER.match(line):
             table = _parts(header[2])
             for end in range(1, len(table) + 1):
-                found.setdefault(table[:end], number)
+                lines.setdefault(table[:end], number)
         elif key := _KEY.match(line):
             for end in range(1, len(_parts(key[1])) + 1):
-                found.setdefault((*table, *_parts(key[1])[:end]), number)
+                lines.setdefault((*table, *_parts(key[1])[:end]), number)
             rest = line[key.end() :]
             for mark in ('"""', "'''"):
                 if rest.count(mark) == 1:
                     quotes = mark
-    return found
+    return lines
 
 
 def line_of(lines: Mapping[Path, int], path: Path) -> int:

@@ -37,7 +37,7 @@ class Explained:
     study: Study | None
 
     def lines(self) -> Iterator[str]:
-        """In words."""
+        """The explanation in sentences."""
         facts = self.manifest.facts
         yield from self.manifest.text().splitlines()
         yield from self.account.text().splitlines()

@@ -30,6 +30,7 @@ class BayesDecoder(Decoder):
     name: ClassVar[str] = "bayes"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD, Offer.ORDER})
     projects: ClassVar[bool] = False
+    kind: ClassVar[str] = "those of a likelihood with smooth priors"
     fast: bool = False
 
     def __post_init__(self) -> None:
@@ -52,9 +53,6 @@ class BayesDecoder(Decoder):
             return _fallback(evidence, "no mode was found")
         values = coarse.spread(modes.shares, widths) + modes.points
         return Decoded(values, Fit(modes.steps, certificate(mixture.slope(values))))
-
-    def quality(self, evidence: Evidence) -> str:
-        return f"those of a likelihood with smooth priors ({self.name})"
 
 
 def _fallback(evidence: Evidence, why: str) -> Decoded:

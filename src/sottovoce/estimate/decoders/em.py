@@ -29,6 +29,7 @@ class EmDecoder(Decoder):
     name: ClassVar[str] = "em"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD})
     projects: ClassVar[bool] = False
+    kind: ClassVar[str] = "those of largest likelihood"
     owns: ClassVar[bool] = True
     tolerance: float | None = None
     max_iterations: int = MAX_ITERATIONS
@@ -60,9 +61,6 @@ class EmDecoder(Decoder):
             return Own(shares, covariance)
         sampling = np.diag(shares) - np.outer(shares, shares)
         return Own(shares, covariance - sampling / mixture.n)
-
-    def quality(self, evidence: Evidence) -> str:
-        return f"those of largest likelihood ({self.name})"
 
 
 def _is_number(value: object) -> bool:

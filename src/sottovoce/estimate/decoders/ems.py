@@ -18,6 +18,7 @@ class EmsDecoder(Decoder):
     name: ClassVar[str] = "ems"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.LIKELIHOOD, Offer.ORDER})
     projects: ClassVar[bool] = False
+    kind: ClassVar[str] = "those of a smoothed likelihood"
     stop: float = 1e-3
     max_iterations: int = 100_000
 
@@ -34,6 +35,3 @@ class EmsDecoder(Decoder):
         return Decoded(
             *iterate(evidence.likelihood(), stop=self.stop, smooth=True, circular=circular, max_iterations=most)
         )
-
-    def quality(self, evidence: Evidence) -> str:
-        return f"those of a smoothed likelihood ({self.name})"

@@ -83,6 +83,7 @@ class LassoDecoder(Decoder):
     name: ClassVar[str] = "lasso"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.DESIGN})
     projects: ClassVar[bool] = False
+    kind: ClassVar[str] = "those of few candidates"
     false_discovery: float = 0.05
 
     def __post_init__(self) -> None:
@@ -132,9 +133,6 @@ class LassoDecoder(Decoder):
             unexplained_error=error,
             held_back=held_back,
         )
-
-    def quality(self, evidence: Evidence) -> str:
-        return "those of few candidates (lasso)"
 
 
 def tails(evidence: RowsEvidence, level: float) -> Floats:

@@ -17,13 +17,6 @@ def normalise(values: Floats) -> Floats:
     return np.asarray(values + (1 - values.sum()) / len(values))
 
 
-def summing_to_one(evidence: Evidence, target: Target) -> Own:
-    """Values that were moved by one constant to sum one: linear in the unbiased ones, so their covariance is known."""
-    covariance = evidence.covariance(target)
-    moved = covariance - covariance.mean(axis=0)
-    return Own(normalise(evidence.values()), np.asarray(moved - moved.mean(axis=1, keepdims=True)))
-
-
 @dataclass(frozen=True, slots=True)
 class NormaliseDecoder(Decoder):
     """Norm of Wang, Lopuhaä-Zwakenberg, Li, Skoric, Li, "Locally differentially private frequency estimation with
@@ -37,4 +30,7 @@ class NormaliseDecoder(Decoder):
         return Decoded(normalise(evidence.values()))
 
     def own(self, evidence: Evidence, target: Target) -> Own:
-        return summing_to_one(evidence, target)
+        """Values that sum to one are linear in the unbiased ones, so their covariance is known."""
+        covariance = evidence.covariance(target)
+        moved = covariance - covariance.mean(axis=0)
+        return Own(normalise(evidence.values()), np.asarray(moved - moved.mean(axis=1, keepdims=True)))

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from sottovoce.estimate.decoder import Decoded, Decoder, Own
-from sottovoce.estimate.decoders.normalise import summing_to_one
-from sottovoce.estimate.evidence import Evidence, Floats, Offer
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.decoder import Decoded
+from sottovoce.estimate.decoders.normalise import NormaliseDecoder
+from sottovoce.estimate.evidence import Evidence, Floats
 
 
 def simplex(values: Floats) -> Floats:
@@ -26,16 +25,11 @@ def simplex(values: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class SimplexDecoder(Decoder):
+class SimplexDecoder(NormaliseDecoder):
     """The projection onto shares that sum to one. Its own intervals are those of values that sum to one but may be
     negative, moved into [0, 1]."""
 
     name: ClassVar[str] = "simplex"
-    needs: ClassVar[frozenset[Offer]] = frozenset({Offer.ALL_SHARES})
-    owns: ClassVar[bool] = True
 
     def solve(self, evidence: Evidence) -> Decoded:
         return Decoded(simplex(evidence.values()))
-
-    def own(self, evidence: Evidence, target: Target) -> Own:
-        return summing_to_one(evidence, target)

@@ -34,6 +34,7 @@ class SmallSampleDecoder(Decoder):
     name: ClassVar[str] = "small-sample"
     needs: ClassVar[frozenset[Offer]] = frozenset({Offer.OUTPUT_TALLIES})
     projects: ClassVar[bool] = False
+    kind: ClassVar[str] = "those of largest likelihood, corrected for few reports"
     runs: int = 5
     seed: int = 0
 
@@ -54,9 +55,6 @@ class SmallSampleDecoder(Decoder):
             squares += float(term @ term)
         multiple = max(0.0, products / squares) if squares > 0 else 0.0
         return Decoded(norm_mul(shares - multiple * second_order(shares, tallies)), fit)
-
-    def quality(self, evidence: Evidence) -> str:
-        return f"those of largest likelihood, corrected for few reports ({self.name})"
 
 
 def _law(probabilities: Floats) -> Floats:

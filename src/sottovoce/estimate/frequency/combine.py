@@ -79,14 +79,9 @@ class CombinedSharesEvidence(SharesEvidence):
         return np.asarray((self.weights * self._shares()).sum(axis=0))
 
     def curve(self, target: Target) -> Curve:
-        each = [part.curve(target) for part in self.parts]
         squares = self.weights**2
-        return Curve(
-            *(
-                sum(w * np.asarray(term) for w, term in zip(squares, terms, strict=True))
-                for terms in zip(*each, strict=True)
-            )
-        )
+        columns = zip(*(part.curve(target) for part in self.parts), strict=True)
+        return Curve(*(sum(w * np.asarray(term) for w, term in zip(squares, terms, strict=True)) for terms in columns))
 
     def variances(self, target: Target) -> Floats:
         return self.curve(target).at(np.clip(self.values(), 0, 1))
@@ -98,7 +93,7 @@ class CombinedSharesEvidence(SharesEvidence):
         return np.asarray(result)
 
     def second_moments(self) -> Floats:
-        """As of one report among all."""
+        """Second moments of one report among all."""
         shares = self.values()
         return np.asarray(self.n * self.covariance(Target.POPULATION) + np.outer(shares, shares))
 
@@ -107,7 +102,7 @@ class CombinedSharesEvidence(SharesEvidence):
         return np.asarray(np.sqrt(np.sum(squares, axis=0)))
 
     def output_tallies(self) -> list[OutputTally]:
-        return [one for part in self.parts for one in part.output_tallies()]
+        return [tally for part in self.parts for tally in part.output_tallies()]
 
     def likelihood(self) -> Mixture:
         """Reports of different mechanisms are independent: their likelihoods multiply."""
@@ -118,9 +113,9 @@ class CombinedSharesEvidence(SharesEvidence):
         return replace(self, parts=parts, weights=self.weights[:, codes])
 
     def reach_of(self, weights: Floats) -> float:
-        """Such that reach**2 / n is the sum of the squared ranges of the parts, over their reports."""
-        each = [part.reach_of(weights * own) ** 2 / part.n for own, part in zip(self.weights, self.parts, strict=True)]
-        return float(np.sqrt(self.n * sum(each)))
+        """The range whose square over n is the sum of the squared ranges of the parts, each over its reports."""
+        squares = [part.reach_of(weights * w) ** 2 / part.n for w, part in zip(self.weights, self.parts, strict=True)]
+        return float(np.sqrt(self.n * sum(squares)))
 
     @property
     def heterogeneity(self) -> float:
@@ -145,9 +140,6 @@ class CombinedSharesEvidence(SharesEvidence):
             return self._score(self.values(), request.level, request.target)
         return SharesEvidence.interval(self, request)
 
-    def wilson(self, level: float) -> Bounds:
-        return self._score(self.values(), level, Target.POPULATION)
-
     def _score(self, values: Floats, level: float, target: Target) -> Bounds:
         return score_bounds(values, self.curve(target), level)
 
@@ -165,12 +157,11 @@ class CombinedSharesEvidence(SharesEvidence):
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
 
     def excess(self, request: IntervalRequest) -> Floats:
-        """From the law of the weighted sum if it is known; else that of the worst part that matters."""
-        size = self.weights.shape[1]
+        """Worst miss rate from the law of the weighted sum if it is known, else that of the worst part that matters."""
         law = self.law
         if law is None:
-            each = [part.excess(request) * (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]
-            return np.asarray(np.max(each, axis=0))
+            parts = [part.excess(request) * (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]
+            return np.asarray(np.max(parts, axis=0))
         first = self.restricted(np.zeros(1, np.int64), (self.labels[0],))
 
         def interval(totals: Ints) -> Bounds:
@@ -181,11 +172,11 @@ class CombinedSharesEvidence(SharesEvidence):
             return Bounds(values - half, values + half)
 
         worst = max(law.missed(float(share), interval) for share in SHARES[::4])
-        return np.full(size, worst / (1 - request.level))
+        return np.full(self.weights.shape[1], worst / (1 - request.level))
 
     def normal_is_poor(self) -> Flags:
-        each = [part.normal_is_poor() & (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]
-        return np.asarray(np.any(each, axis=0))
+        poor = [part.normal_is_poor() & (w > MATTERS) for w, part in zip(self.weights, self.parts, strict=True)]
+        return np.asarray(np.any(poor, axis=0))
 
 
 class SharesOfTally(SharesEvidence):
@@ -196,7 +187,7 @@ class SharesOfTally(SharesEvidence):
     def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> CombinedSharesEvidence:
         """The default weights are those of least variance if all values are equally common. They come from the laws and
         the numbers of reports."""
-        parts = tuple(one for one in (self, *others) if isinstance(one, SharesEvidence))
+        parts = tuple(part for part in (self, *others) if isinstance(part, SharesEvidence))
         if len(parts) <= len(others) or any(part.labels != self.labels for part in parts):
             raise ParameterError("Combining shares needs at least one tally, all about the same values.")
         if weights is None:
@@ -208,10 +199,12 @@ class SharesOfTally(SharesEvidence):
 
 
 def _least_variance(parts: tuple[SharesEvidence, ...], size: int) -> CombinedSharesEvidence:
-    """With whole multiples of the counts where these are supports with two rates, so that their law is known."""
+    """Weights of least variance: whole multiples of supports with two rates, so that the law of their sum is known."""
     supports = [part.supports for part in parts if part.supports is not None]
     if len(supports) == len(parts):
-        n, own, other = (np.array([float(x) for x in each]) for each in zip(*(s[1:] for s in supports), strict=True))
+        n, own, other = (
+            np.array([float(x) for x in column]) for column in zip(*(s[1:] for s in supports), strict=True)
+        )
         law = SumLaw(n, own, other, multiples(n, own, other, 1 / size))
         weights = law.multiples * n * (own - other) / law.slope
         return CombinedSharesEvidence(parts, np.repeat(weights[:, None], size, axis=1), law)

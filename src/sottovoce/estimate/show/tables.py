@@ -137,14 +137,10 @@ def markdown(table: PrintedTable, sentence: str) -> str:
     """A table that GitHub, Pandoc and notebooks read, and the sentence below it."""
     lines = [
         _row(map(_in_markdown, table.header)),
-        _row("---" if n < table.labels else "---:" for n in _columns(table)),
+        _row("---" if column < table.labels else "---:" for column in range(len(table.header))),
     ]
     lines += [_row(map(_in_markdown, row)) for row in table.rows]
     return "\n".join([*lines, "", _in_markdown(sentence)])
-
-
-def _columns(table: PrintedTable) -> range:
-    return range(len(table.header))
 
 
 def _row(cells: Iterable[str]) -> str:

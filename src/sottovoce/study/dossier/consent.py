@@ -19,7 +19,7 @@ def consent_page(manifest: Manifest, language: str) -> str:
     facts, say = manifest.facts, sentences(language)
     names = dict.fromkeys(manifest.asked(place).name for place in range(len(manifest.stage.arms)))
     questions = [one for one in manifest.questions if one.name in names]
-    found = explain(facts.epsilon).to_dict()
+    explained = explain(facts.epsilon).to_dict()
     until = say["until"].format(start=facts.start, end=facts.end) if facts.start and facts.end else ""
     payloads = sorted({codec.payload_bytes(arm.mechanism.channel) for arm in manifest.stage.arms})
     size = str(payloads[0]) if len(payloads) == 1 else f"{payloads[0]}-{payloads[-1]}"
@@ -27,8 +27,8 @@ def consent_page(manifest: Manifest, language: str) -> str:
     budget = say["budget"].format(
         epsilon=decimal_text(facts.epsilon),
         unit=say[facts.unit],
-        odds=_number(f"{float(str(found['odds'])):.3g}", language),
-        guess=_number(f"{100 * float(str(found['guess'])):.1f}", language),
+        odds=_number(f"{float(str(explained['odds'])):.3g}", language),
+        guess=_number(f"{100 * float(str(explained['guess'])):.1f}", language),
     )
     parts = [
         paragraph(say["asks"].format(owner=facts.owner, name=facts.name, until=until, purpose=facts.purpose)),

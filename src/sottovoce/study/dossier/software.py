@@ -11,17 +11,17 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 def bill_of_materials(root: str = "sottovoce") -> dict[str, Any]:
     """The package and everything installed that it needs, with versions."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     waiting = [root]
     while waiting:
         name = waiting.pop()
-        if _plain(name) in found:
+        if _plain(name) in versions:
             continue
         try:
             dist = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue  # an extra that is not installed
-        found[_plain(name)] = dist.version
+        versions[_plain(name)] = dist.version
         for need in dist.requires or ():
             match = _NAME.match(need)
             marker = need.partition(";")[2]
@@ -34,7 +34,7 @@ def bill_of_materials(root: str = "sottovoce") -> dict[str, Any]:
         "version": 1,
         "components": [
             {"type": "library", "name": name, "version": version, "purl": f"pkg:pypi/{name}@{version}"}
-            for name, version in sorted(found.items())
+            for name, version in sorted(versions.items())
         ],
     }
 

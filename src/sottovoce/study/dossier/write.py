@@ -68,16 +68,18 @@ def _json(value: object) -> str:
 
 
 def _certificate(one: Audited) -> dict[str, object]:
-    found = one.certificate
+    certificate = one.certificate
     return {
         "arm": one.arm,
-        "mechanism": found.name,
-        "fingerprint": found.fingerprint,
-        "claimed": decimal_text(found.claimed),
-        "epsilon": found.epsilon,
-        "ratio": None if found.ratio is None else f"{found.ratio.numerator}/{found.ratio.denominator}",
-        "exact": found.exact,
-        "how": found.how,
+        "mechanism": certificate.name,
+        "fingerprint": certificate.fingerprint,
+        "claimed": decimal_text(certificate.claimed),
+        "epsilon": certificate.epsilon,
+        "ratio": None
+        if certificate.ratio is None
+        else f"{certificate.ratio.numerator}/{certificate.ratio.denominator}",
+        "exact": certificate.exact,
+        "how": certificate.how,
     }
 
 

@@ -43,7 +43,7 @@ class AttributesPlanner(Planner):
 
     def ways(self, epsilon: Decimal) -> RootWays:
         size = len(self.record.fields)
-        found = []
+        candidates = []
         for count in range(1, size + 1):
             method = SPLIT if count < size else "split-attributes"
             if method in self.methods or (size == 1 and SPLIT in self.methods):
@@ -51,21 +51,22 @@ class AttributesPlanner(Planner):
                 arms = [arm.mechanism for arm in protocol.start().arms]
                 squares = np.mean([self._square(arm) for arm in arms]) * size / count
                 width = max(codec.payload_bytes(arm.channel) for arm in arms)
-                whole = arms[0] if count == size else protocol
-                found.append((math.sqrt(squares), f"{method} ({count} of {size})", whole, width))
+                procedure = arms[0] if count == size else protocol
+                candidates.append((math.sqrt(squares), f"{method} ({count} of {size})", procedure, width))
         if FAKE in self.methods:
             try:
                 faked = build(FAKE, self.record, epsilon=epsilon)
             except ParameterError:
                 pass  # it takes categories only
             else:
-                found.append((math.sqrt(self._square(faked)), FAKE, faked, codec.payload_bytes(faked.channel)))
-        if not found:
+                candidates.append((math.sqrt(self._square(faked)), FAKE, faked, codec.payload_bytes(faked.channel)))
+        if not candidates:
             raise no_method(epsilon, self.methods)
-        found.sort(key=lambda item: item[0])
-        least = found[0][0]
+        candidates.sort(key=lambda item: item[0])
+        least = candidates[0][0]
         options = (
-            Option(name, procedure, error, width, _reason(error / least)) for error, name, procedure, width in found
+            Option(name, procedure, error, width, _reason(error / least))
+            for error, name, procedure, width in candidates
         )
         return RootWays(tuple(options), least)
 
@@ -75,10 +76,10 @@ class AttributesPlanner(Planner):
         fields = question.fields_of
         if mechanism.name == FAKE:
             truth = {name: np.full(part.size or 0, 1 / (part.size or 1)) for name, part in fields}
-            each = np.split(
+            variances = np.split(
                 mechanism.variance(truth, 1, target=self.target), np.cumsum([p.size for _, p in fields])[:-1]
             )
-            return float(np.mean([one.mean() for one in each]))
+            return float(np.mean([one.mean() for one in variances]))
         pairs = zip(fields, part_mechanisms(mechanism), strict=True)
         return float(np.mean([self._one(part, domain) for (_, domain), part in pairs]))
 

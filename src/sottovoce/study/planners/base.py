@@ -119,11 +119,11 @@ class Ways(ABC):
 class RootWays(Ways):
     """Ways whose errors fall with the root of the number of participants, so that their order never changes."""
 
-    each: tuple[Option, ...]  # with the error of one participant
+    per_participant: tuple[Option, ...]  # with the error of one participant
     smallest: float
 
     def options(self, participants: int) -> tuple[Option, ...]:
-        return tuple(scaled(option, participants) for option in self.each)
+        return tuple(scaled(option, participants) for option in self.per_participant)
 
     def least(self, participants: int) -> float:
         return self.smallest / math.sqrt(participants)

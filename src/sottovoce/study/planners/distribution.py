@@ -61,16 +61,16 @@ class DistributionPlanner(Planner):
 
     def ways(self, epsilon: Decimal) -> RootWays:
         built = built_for(self.question, epsilon, self.methods)
-        found = [(workloads.error_of(mechanism, self.question, self.prior), mechanism) for mechanism in built]
-        if not found:
+        candidates = [(workloads.error_of(mechanism, self.question, self.prior), mechanism) for mechanism in built]
+        if not candidates:
             raise no_method(epsilon, self.methods)
-        least = min(error for error, _ in found)
+        least = min(error for error, _ in candidates)
         options = (
             Option(
                 *(mechanism.name, mechanism, error, codec.payload_bytes(mechanism.channel)),
                 workloads.reason(error / least, mechanism, self.question),
             )
-            for error, mechanism in sorted(found, key=lambda item: item[0])
+            for error, mechanism in sorted(candidates, key=lambda item: item[0])
         )
         return RootWays(tuple(options), least)
 
@@ -107,15 +107,15 @@ class ReadingPlanner(Planner):
         exact = at_points(self.question, epsilon)
         # Bins that end at the points are better than any design for all shares.
         methods = self.methods if exact is None else tuple(name for name in self.methods if name not in DESIGNED)
-        found = {
+        expected = {
             mechanism.name: ExpectedDistribution.of(mechanism, self.prior)
             for mechanism in built_for(Distribution(self.question.domain), epsilon, methods, counted=True)
         }
         if exact is not None:
-            found[AT_POINTS] = ExpectedDistribution.of(exact, self.prior)
-        if not found:
+            expected[AT_POINTS] = ExpectedDistribution.of(exact, self.prior)
+        if not expected:
             raise no_method(epsilon, self.methods)
-        return ReadingWays(self.question, self.level, found)
+        return ReadingWays(self.question, self.level, expected)
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
         if self.question.ends_at_buckets:
@@ -134,30 +134,31 @@ class ReadingWays(Ways):
 
     question: DistributionQuestion
     level: float
-    each: dict[str, ExpectedDistribution]
-    made: dict[int, tuple[Option, ...]] = field(default_factory=dict)
+    expected: dict[str, ExpectedDistribution]
+    ranked: dict[int, tuple[Option, ...]] = field(default_factory=dict)
 
     def options(self, participants: int) -> tuple[Option, ...]:
-        if participants not in self.made:
+        if participants not in self.ranked:
             unit = normal_quantile(self.level)
             errors = {
-                name: one.half_width(self.question, participants, self.level) / unit for name, one in self.each.items()
+                name: one.half_width(self.question, participants, self.level) / unit
+                for name, one in self.expected.items()
             }
             least = min(errors.values())
-            self.made[participants] = tuple(
+            self.ranked[participants] = tuple(
                 Option(
-                    *(name, self.each[name].mechanism, error),
-                    *(codec.payload_bytes(self.each[name].mechanism.channel), self._reason(name, error, least)),
+                    *(name, self.expected[name].mechanism, error),
+                    *(codec.payload_bytes(self.expected[name].mechanism.channel), self._reason(name, error, least)),
                 )
                 for name, error in sorted(errors.items(), key=lambda item: item[1])
             )
-        return self.made[participants]
+        return self.ranked[participants]
 
     def _reason(self, name: str, error: float, least: float) -> str:
         ratio = error / least if least else 1.0
         if name == AT_POINTS:
             return f"{workloads.placed(ratio)}: its bins end where the question does, and nothing else is told apart."
-        return workloads.reason(ratio, self.each[name].mechanism, Distribution(self.question.domain))
+        return workloads.reason(ratio, self.expected[name].mechanism, Distribution(self.question.domain))
 
     def least(self, participants: int) -> float:
         return self.options(participants)[0].std_error

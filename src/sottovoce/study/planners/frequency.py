@@ -119,12 +119,12 @@ def planner(request: Request) -> SharesPlanner:
 
 def _shares(prior: Any, size: int) -> NDArray[np.float64]:
     try:
-        found = np.asarray(prior, float)
+        shares = np.asarray(prior, float)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.shape != (size,) or not found.min() >= 0 or not abs(found.sum() - 1) <= 1e-9:
+        shares = np.empty(0)
+    if shares.shape != (size,) or not shares.min() >= 0 or not abs(shares.sum() - 1) <= 1e-9:
         raise reject("prior", OWNER, f"{size} shares that sum to 1, or {RARE!r}", prior)
-    return found
+    return shares
 
 
 def _rank(mechanism: Mechanism, ratio: float, size: int) -> tuple[bool, float, float, float]:

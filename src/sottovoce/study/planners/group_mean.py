@@ -94,8 +94,8 @@ class GroupCandidate:
     @property
     def method(self) -> str:
         """Its name, with the parameters that differ from others of the same mechanism."""
-        given = "".join(f", {name}={value}" for name, value in self.inner.options if name != "prior")
-        return f"{self.inner.method} ({self.key} key, {self.inner.part.normalize():f} for the value{given})"
+        options = "".join(f", {name}={value}" for name, value in self.inner.options if name != "prior")
+        return f"{self.inner.method} ({self.key} key, {self.inner.part.normalize():f} for the value{options})"
 
     def build(self, domain: Pair, epsilon: Decimal) -> Mechanism:
         """The mechanism itself."""
@@ -127,8 +127,8 @@ class GroupPlanner(Planner):
         return "a group's mean, root mean square over the groups"
 
     def ways(self, epsilon: Decimal) -> RootWays:
-        found = search(self.domain, epsilon, self.crowd, self.methods, informed=self.informed, target=self.target)
-        ranked = rank(found)
+        candidates = search(self.domain, epsilon, self.crowd, self.methods, informed=self.informed, target=self.target)
+        ranked = rank(candidates)
         if not ranked:
             raise no_method(epsilon, self.methods)
         least = min(one.average for one in ranked)
@@ -144,8 +144,8 @@ class GroupPlanner(Planner):
 
     def _expected(self, first: GroupCandidate, mechanism: Mechanism) -> tuple[Expectation, ...]:
         """The error of each group with one participant, and the participants from which on it is estimable."""
-        each = zip(self.domain.group.labels(), first.variances, self.crowd.needed(mechanism), strict=True)
-        return tuple(Expectation(label, math.sqrt(variance), math.ceil(count)) for label, variance, count in each)
+        groups = zip(self.domain.group.labels(), first.variances, self.crowd.needed(mechanism), strict=True)
+        return tuple(Expectation(label, math.sqrt(variance), math.ceil(count)) for label, variance, count in groups)
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
         errors = [one.std_error for one in best.expected]
@@ -172,10 +172,10 @@ def planner(request: Request) -> GroupPlanner:
     domain = request.question.domain
     if not isinstance(domain, Pair):
         raise reject("question", OWNER, "about a Pair of groups and numbers", domain)
-    given = (None, None) if request.prior is None else request.prior
-    if not isinstance(given, tuple) or len(given) != 2:
-        raise reject("prior", OWNER, "a pair of the shares of the groups and the priors of their values", given)
-    shares, priors = given
+    prior = (None, None) if request.prior is None else request.prior
+    if not isinstance(prior, tuple) or len(prior) != 2:
+        raise reject("prior", OWNER, "a pair of the shares of the groups and the priors of their values", prior)
+    shares, priors = prior
     crowd = Crowd.of(domain, shares, priors, OWNER)
     return GroupPlanner(domain, crowd, priors is not None, tuple(request.listed(list(BUILDERS))), request.target)
 
@@ -190,13 +190,13 @@ def search(
     target: Target = Target.POPULATION,
 ) -> list[GroupCandidate]:
     """The best split of each method with each key."""
-    found: list[GroupCandidate] = []
+    candidates: list[GroupCandidate] = []
     for method in methods:
         for options in _variants(method, crowd, informed):
             best = _best_splits(domain, budget, crowd, method, options, target)
-            found += best.values()
+            candidates += best.values()
     least: dict[tuple[str, str], GroupCandidate] = {}
-    for one in sorted(found, key=lambda one: one.average):
+    for one in sorted(candidates, key=lambda one: one.average):
         least.setdefault((one.inner.method, one.key), one)
     return list(least.values())
 

@@ -61,15 +61,15 @@ class VarianceWays(Ways):
 
     planner: VariancePlanner
     epsilon: Decimal
-    made: dict[int, tuple[Option, ...]] = field(default_factory=dict)
+    by_participants: dict[int, tuple[Option, ...]] = field(default_factory=dict)
 
     def options(self, participants: int) -> tuple[Option, ...]:
-        if participants not in self.made:
-            found = sorted(self._ranked(participants), key=lambda pair: pair[0])
-            if not found:
+        if participants not in self.by_participants:
+            ranked = sorted(self._ranked(participants), key=lambda pair: pair[0])
+            if not ranked:
                 raise no_method(self.epsilon, self.planner.methods)
-            self.made[participants] = tuple(option for _, option in found)
-        return self.made[participants]
+            self.by_participants[participants] = tuple(option for _, option in ranked)
+        return self.by_participants[participants]
 
     def least(self, participants: int) -> float:
         return self.options(participants)[0].std_error

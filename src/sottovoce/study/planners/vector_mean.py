@@ -64,7 +64,7 @@ class VectorPlanner(Planner):
         return "a coordinate's mean, root mean square over all coordinates"
 
     def ways(self, epsilon: Decimal) -> RootWays:
-        found = [
+        candidates = [
             (
                 math.sqrt(mean_coordinate_variance(mechanism, self.prior, 1, target=self.target)),
                 codec.payload_bytes(mechanism.channel),
@@ -73,10 +73,10 @@ class VectorPlanner(Planner):
             )
             for variant, mechanism in self._built(epsilon)
         ]
-        if not found:
+        if not candidates:
             raise no_method(epsilon, self.methods)
-        least = min(error for error, *_ in found)
-        found.sort(key=lambda one: _rank(one[3], one[0] / least, one[1]))
+        least = min(error for error, *_ in candidates)
+        candidates.sort(key=lambda one: _rank(one[3], one[0] / least, one[1]))
         options = (
             Option(
                 f"{mechanism.name} ({variant})" if variant else mechanism.name,
@@ -85,7 +85,7 @@ class VectorPlanner(Planner):
                 size,
                 _reason(mechanism, error / least),
             )
-            for error, size, variant, mechanism in found
+            for error, size, variant, mechanism in candidates
         )
         return RootWays(tuple(options), least)
 
@@ -141,9 +141,11 @@ def mean_coordinate_variance(
 @singledispatch
 def _mean_variance(domain: Domain, mechanism: Mechanism, prior: Prior | None, n: int, target: Target) -> float:
     parts = domain.coordinates or ()
-    each = mechanism.variance([expected_answers(part) if prior is None else prior for part in parts], n, target=target)
+    variances = mechanism.variance(
+        [expected_answers(part) if prior is None else prior for part in parts], n, target=target
+    )
     ranges = np.array([float(part.numbers.high - part.numbers.low) for part in parts if part.numbers is not None])
-    return float((each / ranges**2).mean())
+    return float((variances / ranges**2).mean())
 
 
 @_mean_variance.register
@@ -159,7 +161,7 @@ def _(domain: Sparse, mechanism: Mechanism, prior: Prior | None, n: int, target:
 
 @_mean_variance.register
 def _(domain: Ball, mechanism: Mechanism, prior: Prior | None, n: int, target: Target) -> float:
-    """Of a coordinate, where vectors point everywhere."""
+    """Variance of a coordinate, for vectors of any direction."""
     even = np.full(domain.dimensions, float(domain.radius) / math.sqrt(domain.dimensions) * (1 - 1e-12))
     spread = float(domain.radius) ** 2 / domain.dimensions if target == Target.POPULATION else 0.0
     return float(mechanism.variance(even, n, target=target).mean()) + spread / n
