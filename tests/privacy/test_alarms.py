@@ -15,6 +15,7 @@ from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
+from sottovoce.core.registry import fits
 from sottovoce.core.round import Arm, Round
 from sottovoce.privacy.alarms import Check, Checks, alarms, of_tally, spread, uniform
 from sottovoce.privacy.drawn import ALPHA
@@ -38,6 +39,21 @@ def test_honest_reports_raise_no_alarm_whatever_they_answer(name: str) -> None:
     for seed in range(4):
         for skewed in (False, True):
             assert alarms([honest(name, 8, seed, skewed=skewed)]).raised == ()
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [*(pytest.param(one, marks=pytest.mark.slow) for one in (sv.Circle(24), sv.Interval(0, 24))), sv.Integers(0, 24)],
+    ids=lambda one: one.kind,
+)
+def test_no_mechanism_is_too_large_for_its_checks(domain: sv.Domain) -> None:
+    """A check that takes too long is left out: estimates are shown beside alarms, and must not fail with them."""
+    fitting = [name for name in sv.names() if fits(name, domain)]
+    assert fitting
+    for name in fitting:
+        mechanism = sv.mechanism(name, domain, epsilon=1)
+        tally = mechanism.tally(mechanism.privatize([0, 7, 12, 20] * 5, seed=3))
+        assert alarms([tally]).raised == (), name
 
 
 def test_devices_that_report_a_memo_again_and_again_raise_no_alarm() -> None:

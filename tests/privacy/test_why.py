@@ -168,7 +168,7 @@ def test_every_problem_that_the_audit_knows_has_a_remedy() -> None:
 # --- callables -----------------------------------------------------------------------------------------------
 def test_an_audit_of_a_function_points_to_the_black_box() -> None:
     with pytest.raises(
-        sv.ParameterError, match=r"sv\.audit_black_box\(function, \[value, other_value\], claimed=epsilon\)"
+        sv.ParameterError, match=r"with audit_black_box\(function, \[value, other_value\], claimed=epsilon\)"
     ):
         sv.audit(lambda answer: answer)  # type: ignore[arg-type]
     with pytest.raises(sv.ParameterError, match=r"mechanism or a channel\. Got int"):

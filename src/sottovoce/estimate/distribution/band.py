@@ -100,13 +100,13 @@ def _linear(
     source.check_together("A band")
     d = len(source.buckets)
     sums = ShareSums(source, np.tri(d - 1, d))
-    found = source.fitted(sums.rows, target)
-    wide = reach(found.covariance, level, seed)
-    half, each = wide * found.errors, 1 - 2 * float(ndtr(-wide))
+    curve = source.fitted(sums.rows, target)
+    wide = reach(curve.covariance, level, seed)
+    half, each = wide * curve.errors, 1 - 2 * float(ndtr(-wide))
     poor = sums.doubt(POINTWISE)
     chosen = method or ("normal" if poor is None else GUARDED)
     doubt = source.unevenness or sums.doubt(POINTWISE, method=chosen)
-    low, high = found.values - half, found.values + half
+    low, high = curve.values - half, curve.values + half
     if chosen == GUARDED:
         low, high = sums.guarded(Bounds(low, high), each, target, judged=POINTWISE)
         half = (high - low) / 2

@@ -248,10 +248,10 @@ class DistributionEvidence(Evidence):
         return self.checked.doubt(request.level, most, request.method if self.is_small else "normal")
 
     # --- showing -----------------------------------------------------------------------------------
-    def sentence(self, found: Estimate, level: float) -> str:
+    def sentence(self, estimate: Estimate, level: float) -> str:
         return (
-            f"The estimates of the shares of {len(self.buckets)} buckets are {found.quality}; the standard error of an"
-            f" unbiased share is about {np.median(found.std_errors):.2g}."
+            f"The estimates of the shares of {len(self.buckets)} buckets are {estimate.quality}; the standard error of"
+            f" an unbiased share is about {np.median(estimate.std_errors):.2g}."
         )
 
     def framed(self, table: pd.DataFrame) -> pd.DataFrame:

@@ -74,8 +74,8 @@ class Buckets:
         Without `low`, from the start of the domain.
         """
         first, last = self.edges[0] if low is None else self._before(low), self._after(high)
-        found = self._below(last) - self._below(first)
-        return found if first <= last else 1 + found
+        parts = self._below(last) - self._below(first)
+        return parts if first <= last else 1 + parts
 
     def sure(self, low: Any, high: Any) -> Floats:
         """One for each bucket that lies between two values as a whole, else zero; from the start if `low` is None."""
@@ -88,16 +88,16 @@ class Buckets:
         first, last = self.edges[0] if low is None else self._before(low), self._after(high)
         more = self._tiny if self.step is None else -self._tiny  # on a continuum a bucket holds its lower edge
         left, right = self.edges[1:] > first + self._tiny, self.edges[:-1] <= last + more
-        found = left & right if first <= last else left | right
+        touched = left & right if first <= last else left | right
         at_end = np.abs(self.edges[-1] - np.array([first, last])) <= self._tiny
         if self.circular:
-            found[0] |= at_end.any()  # the end of a circle is its start
+            touched[0] |= at_end.any()  # the end of a circle is its start
         else:
-            found[-1] |= at_end[1]
+            touched[-1] |= at_end[1]
         if self.blurred and low is not None:
-            found |= np.abs(self.edges[1:] - first) <= self._tiny
-            found[-1] |= self.circular and first <= self._tiny
-        return np.asarray(found, float)
+            touched |= np.abs(self.edges[1:] - first) <= self._tiny
+            touched[-1] |= self.circular and first <= self._tiny
+        return np.asarray(touched, float)
 
     @cached_property
     def _tiny(self) -> float:
@@ -171,21 +171,21 @@ class Buckets:
         """The first value at which a curve with these heights at the edges reaches a level; the last one if none."""
         reached = np.flatnonzero(heights >= part - 1e-12)  # sums of shares are rounded
         after = int(reached[0]) if len(reached) else len(heights) - 1
-        found = float(self.edges[after])
+        value = float(self.edges[after])
         if after and heights[after] > part:
             low, high = heights[after - 1], heights[after]
-            found = float(self.edges[after - 1] + (part - low) / (high - low) * self.widths[after - 1])
-        return self._answer_at(found)
+            value = float(self.edges[after - 1] + (part - low) / (high - low) * self.widths[after - 1])
+        return self._answer_at(value)
 
     def at_place(self, place: float) -> float:
         """The value at a place among the edges, counted from 0, such as 1.5 in the middle of the second bucket."""
         return self._answer_at(float(np.interp(place, np.arange(len(self.edges)), self.edges)))
 
-    def _answer_at(self, found: float) -> float:
+    def _answer_at(self, value: float) -> float:
         """A number as it is; where there is a step, the possible answer around which it lies."""
         if self.step is None:
-            return found
-        return float(np.clip(self._half_way(math.ceil(self._steps(found) - 0.5 - 1e-9)) - self.step / 2, *self.ends))
+            return value
+        return float(np.clip(self._half_way(math.ceil(self._steps(value) - 0.5 - 1e-9)) - self.step / 2, *self.ends))
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -204,7 +204,7 @@ class Buckets:
         return np.asarray(self.least_answers[place])
 
     def edge_after(self, heights: Floats, part: float) -> Floats:
-        """The largest value of that bucket."""
+        """The largest value of the bucket in which rising curves, one in each row, reach a level."""
         place = np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)
         return np.asarray(self.largest_answers[place])
 

@@ -98,14 +98,14 @@ class CombinedDistribution(DistributionEvidence):
         """Cumulants of independent parts add up."""
         second, third, fourth, sixth = (np.zeros(len(sums)) for _ in range(4))
         for part, own in zip(self.parts, self.weights, strict=True):
-            found = ShareSums(part, sums.rows @ own).moments(target)
-            if found is None:
+            moments = ShareSums(part, sums.rows @ own).moments(target)
+            if moments is None:
                 return None
             more = self.n / part.n
-            second += more * found.second
-            third += more**2 * found.third
-            fourth += more**3 * (found.fourth - 3 * found.second**2)
-            sixth += more**5 * found.sixth  # without products of smaller moments: it tells an error only
+            second += more * moments.second
+            third += more**2 * moments.third
+            fourth += more**3 * (moments.fourth - 3 * moments.second**2)
+            sixth += more**5 * moments.sixth  # without products of smaller moments: it tells an error only
         return ScoreMoments(second, third, fourth + 3 * second**2, sixth)
 
     @property

@@ -54,7 +54,7 @@ class Region:
         return max(0.0, self._solve(self._on_points(weights, np.minimum)) - TOLERANCE)
 
     def largest(self, weights: Floats) -> float:
-        """The largest one."""
+        """The largest share of a set of buckets, whose weights are one and those of all others zero."""
         return min(1.0, TOLERANCE - self._solve(-self._on_points(weights, np.maximum)))
 
     def _on_points(self, weights: Floats, either: np.ufunc) -> Floats:
@@ -133,10 +133,10 @@ def known_averages(
 ) -> tuple[Floats, Floats, Floats]:
     """Averages of cumulative shares as weights of points, their unbiased values, and how far off all may be at once."""
     d = len(source.buckets)
-    found, means = source.fitted(np.tri(d - 1, d), target), averages(d - 1)
-    errors = np.sqrt(np.maximum(((means @ found.covariance) * means).sum(axis=1), 0))
-    half = reach(found.covariance, level, seed, means) * errors
-    return _on_the_grid(source.channel, d), means @ found.values, half
+    curve, means = source.fitted(np.tri(d - 1, d), target), averages(d - 1)
+    errors = np.sqrt(np.maximum(((means @ curve.covariance) * means).sum(axis=1), 0))
+    half = reach(curve.covariance, level, seed, means) * errors
+    return _on_the_grid(source.channel, d), means @ curve.values, half
 
 
 @lru_cache(maxsize=4)
@@ -173,13 +173,13 @@ def _program(
         scipy.optimize.LinearConstraint(total.reshape(1, -1), 1, 1),
     ]
     bounds = scipy.optimize.Bounds(np.zeros(len(cost)) if least is None else least, np.inf)
-    found = scipy.optimize.milp(cost, constraints=every, bounds=bounds)
-    if found.status != 0:
+    solution = scipy.optimize.milp(cost, constraints=every, bounds=bounds)
+    if solution.status != 0:
         # The simplex method gives up where many limits hold at once, a method of interior points does not.
-        found = _by_interior_points(cost, every, bounds)
-    if found.status != 0:
+        solution = _by_interior_points(cost, every, bounds)
+    if solution.status != 0:
         raise ParameterError("The limits of compatible distributions were not found.")
-    return float(found.fun), float(found.x[-1])
+    return float(solution.fun), float(solution.x[-1])
 
 
 def _by_interior_points(cost: Floats, every: list[LinearConstraint], bounds: Any) -> Any:

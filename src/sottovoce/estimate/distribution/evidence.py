@@ -63,11 +63,11 @@ def from_sums(mechanism: Mechanism, n: int, cells: Ints) -> SumsDistribution:
     return SumsDistribution(coded_buckets(mechanism.domain), n, cells, Counted(mechanism, n, cells))
 
 
-def answer(found: Evidence, question: Question) -> Evidence | None:
+def answer(evidence: Evidence, question: Question) -> Evidence | None:
     """A distribution from evidence about the shares of its values, and what is asked of it."""
-    if not isinstance(found, SharesEvidence):
+    if not isinstance(evidence, SharesEvidence):
         return None
-    distribution = of_shares(found, Distribution(question.domain))
+    distribution = of_shares(evidence, Distribution(question.domain))
     return None if distribution is None else distribution.answer(question)
 
 

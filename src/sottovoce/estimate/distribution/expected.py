@@ -50,7 +50,7 @@ class ExpectedDistribution:
 
     @classmethod
     def of(cls, mechanism: Mechanism, prior: Prior | Floats | None = None) -> ExpectedDistribution:
-        """With answers of a prior, by default spread evenly; of categories, their shares."""
+        """The distribution expected for answers of a prior, by default spread evenly, or for shares of categories."""
         if not isinstance(mechanism.statistic, CountOutputs):
             raise ParameterError(f"What {mechanism.name} will say is not predicted: its reports are not counted.")
         buckets = buckets_of(mechanism, 1)
@@ -62,10 +62,10 @@ class ExpectedDistribution:
             return self._of_quantiles(question, n, level)
         if isinstance(question, Distribution):
             return deviate(level) * math.sqrt(float(np.mean(functional_variances(*self._whole))) / n)
-        found = self.evidence(n).answer(question)
-        if isinstance(found, PartAnswer) and not found.known:
-            return self._of_parts(found, n, level)
-        low, high = found.interval(IntervalRequest(level, found.default))
+        answer = self.evidence(n).answer(question)
+        if isinstance(answer, PartAnswer) and not answer.known:
+            return self._of_parts(answer, n, level)
+        low, high = answer.interval(IntervalRequest(level, answer.default))
         return _root_mean_square((high - low) / 2)
 
     @property
@@ -73,7 +73,7 @@ class ExpectedDistribution:
         return self.mechanism, lines_of(self.buckets), self.shares
 
     def evidence(self, n: int) -> DistributionEvidence:
-        """That of the expected tally."""
+        """The evidence of the expected tally."""
         rates = transition_of(self.mechanism.channel, len(self.shares)).forward(self.shares)
         cells = n * rates
         if rounding_of(self.mechanism.channel) is not None:
@@ -99,12 +99,12 @@ class ExpectedDistribution:
             self._curves[key] = functional_variances(self.mechanism, rows, self.shares)
         return self._curves[key]
 
-    def _of_parts(self, found: PartAnswer, n: int, level: float) -> float:
+    def _of_parts(self, answer: PartAnswer, n: int, level: float) -> float:
         """The noise of a bucket that is cut moves the ends of the interval apart."""
         curves = self._noise() / math.sqrt(n)
         drawn = self.shares + np.diff(curves, axis=1, prepend=0.0, append=0.0)
         ends = []
-        for weights in (found.inner, found.outer):
+        for weights in (answer.inner, answer.outer):
             errors = np.sqrt(functional_variances(self.mechanism, weights, self.shares) / n)
             ends.append((drawn @ weights.T, deviate(level) * errors))
         high = np.maximum(*(values + half for values, half in ends))
@@ -129,17 +129,17 @@ def lines_of(buckets: Buckets) -> Floats:
     return np.eye(d) if buckets.circular else np.tri(d - 1, d)
 
 
-def cumulative(found: DistributionEvidence) -> PartAnswer:
+def cumulative(source: DistributionEvidence) -> PartAnswer:
     """The share of the answers up to the end of each bucket but the last; answers of the next bucket may lie there."""
-    if found.circular:
+    if source.circular:
         raise ParameterError("Values on a circle have no order, so they have no cumulative shares.")
-    labels: list[object] = [f"{edge:.10g}" for edge in found.buckets.largest_answers[:-1]]
-    if len(found.buckets) == found.buckets.domain.size:
-        labels = list(found.labels[:-1])
-    question = Distribution(found.buckets.domain)
-    lines, d = lines_of(found.buckets), len(found.buckets)
-    outer = np.tri(d - 1, d, 1) if found.buckets.step is None else lines
-    return PartAnswer(found, lines, Axes.of("point", labels), (0.0, 1.0), question, inner=lines, outer=outer)
+    labels: list[object] = [f"{edge:.10g}" for edge in source.buckets.largest_answers[:-1]]
+    if len(source.buckets) == source.buckets.domain.size:
+        labels = list(source.labels[:-1])
+    question = Distribution(source.buckets.domain)
+    lines, d = lines_of(source.buckets), len(source.buckets)
+    outer = np.tri(d - 1, d, 1) if source.buckets.step is None else lines
+    return PartAnswer(source, lines, Axes.of("point", labels), (0.0, 1.0), question, inner=lines, outer=outer)
 
 
 def shares_of(buckets: Buckets, prior: Prior | Floats | None) -> Floats:

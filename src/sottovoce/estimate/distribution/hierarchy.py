@@ -17,7 +17,7 @@ class HierarchyEvidence(OutputsEvidence):
 
     @property
     def branches(self) -> tuple[LevelReports, ...]:
-        """Those who answered about each level."""
+        """The participants who answered about each level."""
         return branches_of(self.counted.mechanism.channel)
 
     @property

@@ -32,13 +32,13 @@ _SHORT = 1.05  # a shorter step is no extrapolation
 def smoothed(shares: Floats, circular: bool) -> Floats:
     """Each share averaged with its neighbours, scaled to sum to one."""
     if circular:
-        found = shares / 2 + (np.roll(shares, 1) + np.roll(shares, -1)) / 4
-        return np.asarray(found / found.sum())
-    found = shares / 2
-    found[1:-1] += (shares[:-2] + shares[2:]) / 4
-    found[0] = (2 * shares[0] + shares[1]) / 3
-    found[-1] = (2 * shares[-1] + shares[-2]) / 3
-    return np.asarray(found / found.sum())
+        averaged = shares / 2 + (np.roll(shares, 1) + np.roll(shares, -1)) / 4
+        return np.asarray(averaged / averaged.sum())
+    averaged = shares / 2
+    averaged[1:-1] += (shares[:-2] + shares[2:]) / 4
+    averaged[0] = (2 * shares[0] + shares[1]) / 3
+    averaged[-1] = (2 * shares[-1] + shares[-2]) / 3
+    return np.asarray(averaged / averaged.sum())
 
 
 def iterate(

@@ -67,12 +67,12 @@ class AnswerEvidence(Evidence):
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
         return self.sums.doubt(request.level, most, request.method)
 
-    def sentence(self, found: Estimate, level: float) -> str:
+    def sentence(self, estimate: Estimate, level: float) -> str:
         if len(self.labels) == 1:
-            return Evidence.sentence(self, found, level)
+            return Evidence.sentence(self, estimate, level)
         return (
-            f"The {len(self.labels)} estimates are {found.quality}; their standard errors are about"
-            f" {np.median(found.std_errors):.2g}."
+            f"The {len(self.labels)} estimates are {estimate.quality}; their standard errors are about"
+            f" {np.median(estimate.std_errors):.2g}."
         )
 
 

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from sottovoce.estimate.distribution.outputs import OutputsEvidence
 
 
-def from_waves(found: OutputsEvidence, question: Question) -> MeanEvidence | VarianceEvidence | None:
+def from_waves(evidence: OutputsEvidence, question: Question) -> MeanEvidence | VarianceEvidence | None:
     """The mean or variance from the readings of reports; None where they are not those of a rounded number's wave."""
-    own = found.counted.mechanism
-    if found.buckets.domain.numbers is None or not isinstance(after_rounding(own.channel), Window):
+    own = evidence.counted.mechanism
+    if evidence.buckets.domain.numbers is None or not isinstance(after_rounding(own.channel), Window):
         return None
     twin = Mechanism(own.name, Mean(question.domain), own.channel, own.claimed, own.statistic)
-    mean = from_cells(twin, found.n, found.cells)
-    return mean if isinstance(question, Mean) else _variance(found, mean, question)
+    mean = from_cells(twin, evidence.n, evidence.cells)
+    return mean if isinstance(question, Mean) else _variance(evidence, mean, question)
 
 
 def square_readings(mechanism: Mechanism, centre: float) -> tuple[Floats, Floats]:
@@ -57,17 +57,17 @@ def square_readings(mechanism: Mechanism, centre: float) -> tuple[Floats, Floats
     return number, (number**2 - level - (slope - 2 * bend * away) * number) / (1 + bend)
 
 
-def _variance(found: OutputsEvidence, mean: MeanEvidence, question: Question) -> VarianceEvidence:
-    rates, centre = found.cells / found.n, mean.centre
-    scores = np.array(square_readings(found.counted.mechanism, centre))
+def _variance(evidence: OutputsEvidence, mean: MeanEvidence, question: Question) -> VarianceEvidence:
+    rates, centre = evidence.cells / evidence.n, mean.centre
+    scores = np.array(square_readings(evidence.counted.mechanism, centre))
     values, second = scores @ rates, (scores * rates) @ scores.T
 
     def noise() -> Floats:
-        powers = [found.buckets.powers(centre, power) @ found.values() for power in (2, 3, 4)]
+        powers = [evidence.buckets.powers(centre, power) @ evidence.values() for power in (2, 3, 4)]
         return np.asarray(second - np.array([powers[:2], powers[1:]]))
 
     return from_readings(
-        *(found.n, mean.ends, values, second - np.outer(values, values), noise),
+        *(evidence.n, mean.ends, values, second - np.outer(values, values), noise),
         reach=[float(np.ptp(row)) for row in scores],
         lowest=[start + float(row.min()) for start, row in zip((centre, 0.0), scores, strict=True)],
         poor=mean.poor,

@@ -102,8 +102,8 @@ class SharesDistribution(DistributionEvidence):
         own = self.counted
         if own is None or Offer.OUTPUT_TALLIES not in self.shares.offers or len(self.buckets) > MOST_LISTED:
             return None
-        found = _counted_law(own.mechanism.channel)
-        return found if np.allclose(found.inverse @ own.cells, self.n * self.values()) else None
+        law = _counted_law(own.mechanism.channel)
+        return law if np.allclose(law.inverse @ own.cells, self.n * self.values()) else None
 
     def excess_of(self, sums: ShareSums, level: float, target: Target | None) -> Floats:
         """Without a law of single reports, as often as for the worst of the single values that a sum is made of."""
@@ -124,9 +124,9 @@ class SharesDistribution(DistributionEvidence):
         return self.shares.likelihood()
 
 
-def of_shares(found: SharesEvidence, question: Question) -> SharesDistribution | None:
+def of_shares(shares: SharesEvidence, question: Question) -> SharesDistribution | None:
     """The distribution over the values that a frequency oracle counted, if it counted those of the domain."""
-    own = found.counted
+    own = shares.counted
     if own is None or own.codes is not None or own.mechanism.question.domain != question.domain:
         return None
-    return SharesDistribution(coded_buckets(own.mechanism.domain), found, question, own)
+    return SharesDistribution(coded_buckets(own.mechanism.domain), shares, question, own)

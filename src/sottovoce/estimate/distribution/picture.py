@@ -33,10 +33,10 @@ def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any
         title += f"\n{about}"
         axes.set_ylabel("density")
     else:
-        found = estimate.band(request.level, target=request.target)
-        upper = found.high if source.buckets.step is None else np.append(found.high[1:], 1.0)
-        axes.fill_between(found.points, found.low, upper, step="post", color=BAR, alpha=0.4, linewidth=0)
-        axes.plot(found.points, np.clip(found.values, 0, 1), color=MARK)
+        band = estimate.band(request.level, target=request.target)
+        upper = band.high if source.buckets.step is None else np.append(band.high[1:], 1.0)
+        axes.fill_between(band.points, band.low, upper, step="post", color=BAR, alpha=0.4, linewidth=0)
+        axes.plot(band.points, np.clip(band.values, 0, 1), color=MARK)
         title += f"\n{100 * request.level:g} % band of the whole curve"
         title += ", for these participants" * (request.target is Target.SAMPLE)
         axes.set_ylabel("share up to a value")

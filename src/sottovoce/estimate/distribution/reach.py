@@ -30,8 +30,8 @@ def reach(covariance: Floats, level: float, seed: int, sums: Floats | None = Non
     bound, rank = bound_of(len(root), level), rank_of(level)
     if rank is None or not len(root):
         return bound
-    found = np.concatenate([largest(root, part) for part in draws_of(root.shape[1], seed)])
-    return min(bound, float(np.partition(found, rank - 1)[rank - 1]))
+    deviations = np.concatenate([largest(root, part) for part in draws_of(root.shape[1], seed)])
+    return min(bound, float(np.partition(deviations, rank - 1)[rank - 1]))
 
 
 def bound_of(count: int, level: float) -> float:

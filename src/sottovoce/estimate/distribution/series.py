@@ -74,10 +74,10 @@ class SeriesEvidence(OutputsEvidence):
         return OutputsEvidence.moments_of(self, sums, Target.POPULATION)
 
     def answer(self, question: Question) -> Evidence:
-        found = OutputsEvidence.answer(self, question)
-        if not isinstance(found, (SeriesEvidence, LinearAnswer, DensityAnswer, DirectionAnswer)):
+        evidence = OutputsEvidence.answer(self, question)
+        if not isinstance(evidence, (SeriesEvidence, LinearAnswer, DensityAnswer, DirectionAnswer)):
             raise ParameterError(
                 f"A truncated series tells shares, cumulative shares, ranges, densities and means of its projection; a"
                 f" {question.noun} is that of a distribution, which a projection need not be."
             )
-        return found
+        return evidence

@@ -71,9 +71,9 @@ class HeapPosterior(Posterior):
         count = len(place) - self.heap.effects.shape[1]
         return np.concatenate([directions[: self.length, :count] @ place[:count], place[count:]])
 
-    def explanations(self, found: Sequence[Mode]) -> Iterator[Mode]:
+    def explanations(self, modes: Sequence[Mode]) -> Iterator[Mode]:
         """The modes of all walks; searches start from the shares of the best mode so far, without effects."""
-        top = max(found, key=lambda mode: mode.evidence)
+        top = max(modes, key=lambda mode: mode.evidence)
         best, shares = top.evidence, self.given.spread(top.shares, self.widths) + top.points
         heights = np.interp(self.heap.ends, np.arange(len(shares) + 1), np.append(0, np.cumsum(shares)))
         own = np.log(np.maximum(np.diff(heights), _LEAST / self.length)) - self.logs[: self.length]

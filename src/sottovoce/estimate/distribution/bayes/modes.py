@@ -55,7 +55,7 @@ class Smooth(NamedTuple):
 class Hypothesis(Protocol):
     """Explanations of another kind, which are searched for after those of the walks."""
 
-    def explanations(self, found: Sequence[Mode]) -> Iterator[Mode]:
+    def explanations(self, modes: Sequence[Mode]) -> Iterator[Mode]:
         """The modes, given those that were found so far."""
 
 
@@ -148,26 +148,26 @@ class Posterior:
 
 def smooth(given: Condensed, circular: bool, families: Sequence[Walk], hypotheses: Iterable[Hypothesis] = ()) -> Smooth:
     """The averaged shares."""
-    found = explanations(given, circular, families)
-    if not np.isfinite(max(mode.evidence for mode in found)):
-        return Smooth(None, sum(mode.steps for mode in found))
+    modes = explanations(given, circular, families)
+    if not np.isfinite(max(mode.evidence for mode in modes)):
+        return Smooth(None, sum(mode.steps for mode in modes))
     for hypothesis in hypotheses:
-        found += hypothesis.explanations(found)
-    return averaged(found)
+        modes += hypothesis.explanations(modes)
+    return averaged(modes)
 
 
-def averaged(found: Sequence[Mode]) -> Smooth:
+def averaged(modes: Sequence[Mode]) -> Smooth:
     """The mean of all modes, weighted by the evidence."""
-    steps, weights = sum(mode.steps for mode in found), weighted(found)
+    steps, weights = sum(mode.steps for mode in modes), weighted(modes)
     if weights is None:
         return Smooth(None, steps)
-    points = sum(weight * mode.points for weight, mode in zip(weights, found, strict=True))
-    return Smooth(np.asarray(weights @ np.array([mode.shares for mode in found])), steps, points)
+    points = sum(weight * mode.points for weight, mode in zip(weights, modes, strict=True))
+    return Smooth(np.asarray(weights @ np.array([mode.shares for mode in modes])), steps, points)
 
 
-def weighted(found: Sequence[Mode]) -> Floats | None:
+def weighted(modes: Sequence[Mode]) -> Floats | None:
     """The weight of each mode by what speaks for it; None if no mode was found."""
-    evidence = np.array([mode.evidence for mode in found])
+    evidence = np.array([mode.evidence for mode in modes])
     if not np.isfinite(evidence.max()):
         return None
     weights = np.exp(evidence - evidence.max())
@@ -177,17 +177,17 @@ def weighted(found: Sequence[Mode]) -> Floats | None:
 def explanations(given: Condensed, circular: bool, families: Sequence[Walk]) -> list[Mode]:
     """The modes of all families; a search starts from the shares of the best one so far."""
     posterior = Posterior(given, circular)
-    found: list[Mode] = []
+    modes: list[Mode] = []
     shares = posterior.rough()
     for family in families:
         logs = np.log(np.maximum(shares, _LEAST / len(shares))) - posterior.logs
         start = family.straightened(logs)
-        best = max((mode.evidence for mode in found), default=-np.inf)
-        found += by_size(posterior, family, start, best)
-        top = max(found, key=lambda mode: mode.evidence)
+        best = max((mode.evidence for mode in modes), default=-np.inf)
+        modes += by_size(posterior, family, start, best)
+        top = max(modes, key=lambda mode: mode.evidence)
         if np.isfinite(top.evidence):
             shares = top.shares
-    return found
+    return modes
 
 
 def by_size(posterior: Posterior, family: Walk, start: Floats, best: float, most_falls: int = 2) -> Iterator[Mode]:

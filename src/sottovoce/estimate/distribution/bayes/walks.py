@@ -96,10 +96,10 @@ def waves(buckets: int, order: int, circular: bool) -> Waves:
     variances[free:] = 1 / rates[: buckets - free][::-1] ** 2
     variances *= buckets / variances.sum()
     variances[1:free] = SLOPE_VARIANCE * variances[free]
-    found = Waves(np.ascontiguousarray(vectors[:, 1:]), variances[1:], circular)
-    for array in found[:2]:
+    basis = Waves(np.ascontiguousarray(vectors[:, 1:]), variances[1:], circular)
+    for array in basis[:2]:
         array.setflags(write=False)
-    return found
+    return basis
 
 
 # The list and the penalties were chosen on one half of the data sets of `sottovoce reproduce distribution-decoders` and

@@ -70,32 +70,32 @@ class DirectionAnswer(AnswerEvidence):
 
     def variances(self, target: Target) -> Floats:
         """By the delta method; at most the variance of a direction that is equally likely everywhere."""
-        found = self.point.functional(target)
-        cosine, sine = found.values
+        point = self.point.functional(target)
+        cosine, sine = point.values
         slope = np.array([-sine, cosine]) / max(cosine**2 + sine**2, 1e-300) * self.period / (2 * math.pi)
-        return np.array([min(float(slope @ found.covariance @ slope), self.period**2 / 12)])
+        return np.array([min(float(slope @ point.covariance @ slope), self.period**2 / 12)])
 
     def interval(self, request: IntervalRequest) -> Bounds:
         """An arc, whose ends may lie beyond the period; or the whole circle, from 0 to the period."""
-        found, level = self.point.functional(request.target), request.level
-        arc = self._box(found, level, request.target) if request.method == GUARDED else _arc(found, level, self._room)
+        point, level = self.point.functional(request.target), request.level
+        arc = self._box(point, level, request.target) if request.method == GUARDED else _arc(point, level, self._room)
         if arc is None:
             return Bounds(np.zeros(1), np.array([self.period]))
         unit = self.period / (2 * math.pi)
         return Bounds(self.values() - unit * arc[0], self.values() + unit * arc[1])
 
-    def _box(self, found: Functional, level: float, target: Target) -> tuple[float, float] | None:
+    def _box(self, point: Functional, level: float, target: Target) -> tuple[float, float] | None:
         """The directions of all points whose cosine and sine lie in their guarded intervals."""
         if self.point.default != GUARDED:
-            return _arc(found, level, self._room)
+            return _arc(point, level, self._room)
         each = 1 - (1 - level) / 2
-        half = slack_deviate(each, self._room, found.errors)
-        bounds = Bounds(found.values - half, found.values + half)
+        half = slack_deviate(each, self._room, point.errors)
+        bounds = Bounds(point.values - half, point.values + half)
         low, high = self.point.guarded(bounds, each, target, room=self._room)
         if (low <= 0).all() and (high >= 0).all():
             return None
         corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
-        top = math.atan2(found.values[1], found.values[0])
+        top = math.atan2(point.values[1], point.values[0])
         away = (np.arctan2(corners[:, 1], corners[:, 0]) - top + math.pi) % (2 * math.pi) - math.pi
         return -float(away.min()), float(away.max())
 
@@ -103,22 +103,22 @@ class DirectionAnswer(AnswerEvidence):
         """Whether an interval is the whole circle."""
         return bool(bounds.high[0] - bounds.low[0] >= self.period * (1 - 1e-9))
 
-    def sentence(self, found: Estimate, level: float) -> str:
-        (low,), (high,) = bounds = found.ci(level)
+    def sentence(self, estimate: Estimate, level: float) -> str:
+        (low,), (high,) = bounds = estimate.ci(level)
         start = (
-            f"The estimate of their circular mean is {found.value:.6g} on a circle of {self.period:g}, with a standard"
-            f" error of {found.std_errors[0]:.2g}"
+            f"The estimate of their circular mean is {estimate.value:.6g} on a circle of {self.period:g}, with a"
+            f" standard error of {estimate.std_errors[0]:.2g}"
         )
         if self.is_everywhere(bounds):
             return f"{start}. No direction can be told: the {level:.0%} interval is the whole circle."
         over = ", over the end of the circle" if low < 0 or high > self.period else ""
         return (
-            f"{start} ({level:.0%} {found.default_method} interval from {low % self.period:.6g} to"
+            f"{start} ({level:.0%} {estimate.default_method} interval from {low % self.period:.6g} to"
             f" {high % self.period:.6g}{over}, for the population)."
         )
 
 
-def _arc(found: Functional, level: float, room: float) -> tuple[float, float] | None:
+def _arc(functional: Functional, level: float, room: float) -> tuple[float, float] | None:
     """How far the directions that are not refuted reach below and above that of the estimate; None for all of them.
 
     With the mean point y and its covariance C, direction t is refuted where the component of y perpendicular to t is
@@ -127,7 +127,7 @@ def _arc(found: Functional, level: float, room: float) -> tuple[float, float] | 
     level: points that are refuted by their perpendicular part but not by the joint law, where the region is the whole
     circle, outweigh those whose direction is opposite.
     """
-    point, covariance = found.values, found.covariance
+    point, covariance = functional.values, functional.covariance
     sizes, axes = np.linalg.eigh(covariance)
     roots = np.sqrt(np.maximum(sizes, 1e-300))
     far = float(np.linalg.norm(axes.T @ point / roots)) - room / float(roots[0])

@@ -50,18 +50,18 @@ def best_window(heights: Floats, spreads: Spreads, part: float, level: float, *,
     place = float(np.interp(part, curve, places))
     widths = [width for width in WIDTHS if width <= max(1, d // WIDEST)]
     # A window beyond the ends has known heights only, and no error. Near an end, that of the last window inside counts.
-    windows = [min(max(round(place + (width + 1) / 2), width + 1), max(width + 1, d)) for width in widths]
-    rows = np.vstack([_rows(d, width, np.array([window])) for width, window in zip(widths, windows, strict=True)])
+    last_edges = [min(max(round(place + (width + 1) / 2), width + 1), max(width + 1, d)) for width in widths]
+    rows = np.vstack([_rows(d, width, np.array([window])) for width, window in zip(widths, last_edges, strict=True)])
     errors = np.sqrt(np.maximum(spreads(rows), 0))
     away = np.linspace(0, d, 8 * d + 1)
     gaps = np.interp(place + away, places, curve) - np.interp(place - away, places, curve)
-    found = []
+    windows = []
     for width, error in zip(widths, errors, strict=True):
         half = float(away[min(int(np.searchsorted(gaps, 2 * deviate(level) * error)), len(away) - 1)])
         inside = float(np.interp(width / 2, away, gaps))
-        found.append(EdgeWindow(width, place, float(error), half, inside))
-    fitting = [one for one in found if not even or one.width <= max(1.0, 2 * one.half)]
-    return min(fitting or found[:1], key=lambda one: one.reach(even))
+        windows.append(EdgeWindow(width, place, float(error), half, inside))
+    fitting = [one for one in windows if not even or one.width <= max(1.0, 2 * one.half)]
+    return min(fitting or windows[:1], key=lambda one: one.reach(even))
 
 
 def interval_of(
@@ -102,8 +102,8 @@ def averages(heights: Floats, width: int) -> tuple[Floats, Floats]:
     EdgeWindow k has the edges from k - width to k - 1.
     """
     sums = np.concatenate([[0.0], np.cumsum(np.concatenate([np.zeros(width), heights, np.ones(width)]))])
-    found = (sums[width:] - sums[:-width]) / width
-    return np.asarray(np.arange(len(found)) - (width + 1) / 2, np.float64), np.asarray(found)
+    means = (sums[width:] - sums[:-width]) / width
+    return np.asarray(np.arange(len(means)) - (width + 1) / 2, np.float64), np.asarray(means)
 
 
 def _rows(d: int, width: int, windows: NDArray[np.int64]) -> Floats:

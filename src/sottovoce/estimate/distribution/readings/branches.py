@@ -138,7 +138,7 @@ def _values(places, g, digits, odd, products, binary):
 
 
 @compiled
-def _add_pairs(places, rates, found):
+def _add_pairs(places, rates, pairs):
     """Nodes of equal value are in the same sets; only pairs whose first node is not before the second are filled."""
     maps, nodes = places.shape
     g = rates.shape[1]
@@ -151,7 +151,7 @@ def _add_pairs(places, rates, found):
             count[value] += 1
             rate = rates[number, value]
             for place in range(count[value]):
-                found[node, alike[value, place]] += rate
+                pairs[node, alike[value, place]] += rate
 
 
 LEVELS = {NodeSets.kind: LevelReports, PoolSets.kind: PoolReports}

@@ -66,12 +66,12 @@ class LevelsDecode(OutputReading):
 
     def _scores(self, rows: Floats) -> Floats:
         start = rows.mean(axis=1)
-        found = np.empty((len(rows), self.outputs))
+        scores = np.empty((len(rows), self.outputs))
         for one, each in zip(self.branches, self.node_weights(rows), strict=True):
             centre = start - self.expected(one) @ each
             for row in range(len(rows)):
-                found[row, one.cells] = centre[row] + one.spread(np.ascontiguousarray(each[:, row]))
-        return found
+                scores[row, one.cells] = centre[row] + one.spread(np.ascontiguousarray(each[:, row]))
+        return scores
 
     def values(self, rates: Floats) -> Floats:
         nodes = [one.gather(rates[one.cells]) - rates[one.cells].sum() * self.expected(one) for one in self.branches]
@@ -94,13 +94,13 @@ class LevelsDecode(OutputReading):
         return self._products(rows, rates)
 
     def _products(self, rows: Floats, rates: Floats) -> Floats:
-        found, start = np.zeros((len(rows), len(rows))), rows.mean(axis=1)
+        products, start = np.zeros((len(rows), len(rows))), rows.mean(axis=1)
         for one, each in zip(self.branches, self.node_weights(rows), strict=True):
             own = rates[one.cells]
             centre, single = start - self.expected(one) @ each, one.gather(own) @ each
-            found += each.T @ one.joint(own) @ each + np.outer(centre, single) + np.outer(single, centre)
-            found += own.sum() * np.outer(centre, centre)
-        return found
+            products += each.T @ one.joint(own) @ each + np.outer(centre, single) + np.outer(single, centre)
+            products += own.sum() * np.outer(centre, centre)
+        return products
 
 
 class LeastSquares(LevelsDecode):
@@ -144,13 +144,13 @@ class HaarTransform(LevelsDecode):
 
     def node_weights(self, rows: Floats) -> list[Floats]:
         whole = np.pad(rows, ((0, 0), (0, self.size - self.leaves)), mode="edge").T
-        found = []
+        by_branch = []
         for gain, one in zip(self.gains, self.branches, strict=True):
             halves = whole.reshape(-1, 2, one.sets.width, len(rows)).sum(axis=2)
             nodes = np.zeros((one.sets.nodes, len(rows)))
             nodes[::2] = gain * (halves[:, 0] - halves[:, 1])[: -(-one.sets.nodes // 2)]
-            found.append(nodes)
-        return found
+            by_branch.append(nodes)
+        return by_branch
 
     def from_nodes(self, nodes: Sequence[Floats]) -> Floats:
         whole = np.zeros(self.size)
@@ -158,9 +158,9 @@ class HaarTransform(LevelsDecode):
             left = np.zeros(self.size // (2 * one.sets.width))
             left[: -(-one.sets.nodes // 2)] = gain * values[::2]
             whole += np.repeat(np.stack([left, -left], axis=1).ravel(), one.sets.width)
-        found = whole[: self.leaves].copy()
-        found[-1] += whole[self.leaves :].sum()
-        return found
+        leaves = whole[: self.leaves].copy()
+        leaves[-1] += whole[self.leaves :].sum()
+        return leaves
 
     def squares(self, rates: Floats) -> Floats:
         """The mean squares of the scores of the leaves in linear time.

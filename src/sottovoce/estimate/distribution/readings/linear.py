@@ -51,7 +51,7 @@ def _normal_equations(law: Floats, weight: Floats) -> Floats:
 
 
 def _orthogonal(law: Floats, weight: Floats) -> Floats:
-    """The same with twice as many digits, in twice the time."""
+    """The scores of least variance by orthogonal factors: twice as many digits, in twice the time."""
     root = np.sqrt(weight)
     basis, triangle = np.linalg.qr(law / root[:, None])
     try:
@@ -61,7 +61,7 @@ def _orthogonal(law: Floats, weight: Floats) -> Floats:
 
 
 class ChainDecode(OutputReading):
-    """Of a wave whose window moves by one output from each code to the next, in a time linear in their number.
+    """Scores of a wave whose window moves by one output from each code to the next, in linear time.
 
     With G the cumulative shares of the codes and w the width, the rate of output y is q + (p - q) (G(y) - G(y - w)),
     where G is 0 before the first code and 1 from the last one on. So the outputs y, y + w, y + 2 w, ... tell one chain
@@ -90,11 +90,11 @@ class ChainDecode(OutputReading):
         return np.pad(numbers, (0, rows * self.width - len(numbers))).reshape(rows, self.width)
 
     def _edges(self, numbers: Floats) -> Floats:
-        """At the edges between two buckets, from the numbers of the codes."""
-        inner, found = self.each * (self.buckets - 2) + 1, np.zeros(self.buckets - 1)
+        """Numbers at the edges between two buckets, from those of the codes."""
+        inner, heights = self.each * (self.buckets - 2) + 1, np.zeros(self.buckets - 1)
         for start, weight in enumerate(self.stencil):
-            found += weight * numbers[start : start + inner : self.each]
-        return found
+            heights += weight * numbers[start : start + inner : self.each]
+        return heights
 
     def scores(self, weights: Floats) -> Floats:
         return np.array([self._scores(row) for row in np.atleast_2d(weights)])
@@ -106,9 +106,9 @@ class ChainDecode(OutputReading):
             steps[start : start + inner : self.each] += weight * (weights[:-1] - weights[1:])
         table = self._table(steps)
         later = np.cumsum(table[::-1], axis=0)[::-1]
-        found = self.slope * (later - (table * self.parts).sum(axis=0))
+        scores = self.slope * (later - (table * self.parts).sum(axis=0))
         # Of the last bucket the cumulative share is known.
-        return np.asarray(found.ravel()[: self.outputs] + (table * self.base).sum() + weights[-1])
+        return np.asarray(scores.ravel()[: self.outputs] + (table * self.base).sum() + weights[-1])
 
     def values(self, rates: Floats) -> Floats:
         upto = np.cumsum(self._table(rates), axis=0)

@@ -42,7 +42,7 @@ class Transition(ABC):
         """The transposed product: the mean of the ratios of the outputs, for each bucket."""
 
     def likelihood(self, counts: Floats) -> Mixture:
-        """Of the shares of the buckets, given a count of each output."""
+        """The likelihood of the shares of the buckets, given a count of each output."""
         return BucketMixture(self, counts)
 
     @cached_property
