@@ -390,6 +390,8 @@ def test_a_file_of_a_version_before_keeps_its_account(path: Path, version: int) 
 # --- sending ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("reply", [FULL, Reply(503, b""), Reply(507, b""), Reply(404, b""), Reply(200, b"<html>"),
                                    Reply(500, b""), Reply(302, b""), Reply(200, b'{"accepted": 2}'),
+                                   Reply(200, b'{"accepted": true}'), Reply(200, b'{"duplicates": 1.0}'),
+                                   Reply(200, b'{"accepted": "1"}'),
                                    Reply(200, b'[1]'), failed("epoch_in_future"), Interrupted("x")])  # fmt: skip
 def test_a_report_that_may_be_counted_later_is_sent_again_with_the_same_bytes(path: Path, reply: Any) -> None:
     transport = Scripted(said=[reply, reply, Reply(200, COUNTED)])

@@ -19,7 +19,7 @@ from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.channel import Block, Channel, HadamardSets, Subset, Table
 from sottovoce.core.channel.closed_forms import delta
 from sottovoce.core.guarantee import IDEALISED, KINDS, PURE, Approximate, Guarantee, UtilityOptimised
-from sottovoce.core.spec_cost import effort
+from sottovoce.core.spec_cost import effort, steps
 from sottovoce.core.statistic.outputs import CountOutputs
 
 SOURCE = Path(sv.__file__).parent
@@ -71,6 +71,14 @@ def test_who_accepts_which() -> None:
         assert guarantee.accepted_by() == guarantee.is_pure
         assert guarantee.accepted_by((text,)) and guarantee.accepted_by((guarantee.kind,))
     assert not TEXTS["approximate(0.000001)"].accepted_by(("approximate(0.00001)", "pure", "idealised"))
+
+
+def test_what_is_checked_report_by_report_costs_a_likelihood_for_every_report_and_code() -> None:
+    channel = Table([[UNIT // 2, UNIT // 2, 0], [UNIT // 4, UNIT // 4, UNIT // 2]])
+    cost = effort(channel)
+    assert PURE.effort(channel) == UtilityOptimised().effort(channel) == cost.ratio
+    further = UtilityOptimised(frozenset({0})).effort(channel) - cost.ratio
+    assert further == 2 * 3 * cost.likelihood * steps(cost.bits) > 0
 
 
 # --- ratios -----------------------------------------------------------------------------------------------------

@@ -45,7 +45,17 @@ from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.guarantee import PURE, Approximate
 from sottovoce.core.question import Frequency
 from sottovoce.core.round import Arm
-from sottovoce.core.spec_cost import MAX_STEPS, MAX_TRIES, Budget, check_nodes, check_work, effort, tries
+from sottovoce.core.spec_cost import (
+    MAX_STEPS,
+    MAX_TRIES,
+    Budget,
+    Effort,
+    check_nodes,
+    check_work,
+    effort,
+    summed,
+    tries,
+)
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.protocols.ask import AskOneOf
 from sottovoce.protocols.checkpoints import checkpoint, resume
@@ -264,6 +274,11 @@ def test_the_effort_of_a_matrix_is_at_least_the_operations_that_it_takes(monkeyp
         with operations(monkeypatch) as counted:
             _matrix(channel)
         assert 300 < len(counted) <= _matrix_effort(channel)[0]
+
+
+def test_closed_forms_that_refuse_at_once_cost_one_step() -> None:
+    cost = summed(Public(PoolMap(4, 2, 2), Subset(2, 1, UNIT // 4 * 3)), Effort(extremes=99, delta=99))
+    assert cost == Effort(extremes=1, delta=1)
 
 
 def test_the_bits_of_a_likelihood_are_counted() -> None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.asked import MAX_TEXT
 from sottovoce.core.exchange.manifest import Collection, Manifest
 from sottovoce.core.round import Arm, Round
 from sottovoce.core.specs import canonical
@@ -174,3 +175,10 @@ def test_collections_that_are_none_are_refused(wrong):
     assert Collection.from_spec(right.spec()) == right
     with pytest.raises(sv.SpecError):
         Collection(**wrong)
+
+
+def test_every_label_has_a_text() -> None:
+    for wrong in ("", " ", "x" * (MAX_TEXT + 1)):
+        with pytest.raises(sv.ParameterError, match="A label of an answer must have 1 to"):
+            sv.Asked("smoker", SMOKER, labels={"de": {"yes": "ja", "no": wrong}})
+    sv.Asked("smoker", SMOKER, labels={"de": {"yes": "ja", "no": "x" * MAX_TEXT}})

@@ -13,6 +13,7 @@ import sottovoce as sv
 from sottovoce.estimate.axes import Axes, Axis
 from sottovoce.estimate.estimate import EstimateSource
 from sottovoce.estimate.evidence import Bounds, Evidence
+from sottovoce.estimate.frequency.supports import SupportsEvidence
 
 Floats = NDArray[np.float64]
 COUNTRIES, YEARS = ("it", "de"), sv.Integers(2020, 2022)
@@ -106,3 +107,15 @@ def test_one_axis_keeps_its_column() -> None:
     shares = GRR.estimate(GRR.tally(GRR.privatize([1, 2, 3] * 50, seed=1)))
     assert shares.axes.names == ("value",) and shares.axes.shape == (6,)
     assert shares.to_frame().columns[0] == "value" and shares.to_dict()["rows"][2]["value"] == 2
+
+
+def test_shares_without_a_tally_are_numbered() -> None:
+    (axis,) = SupportsEvidence(np.array([3, 5, 2]), 10, 0.5, 0.2).axes.each
+    assert list(axis.labels) == [0, 1, 2]
+
+
+def test_the_picture_of_a_circle_says_what_its_bars_are() -> None:
+    wave = sv.mechanism("square-wave-discrete", sv.Circle(24), epsilon=1, buckets=6)
+    found = wave.estimate(wave.tally(wave.privatize([2.0, 8.0, 5.0] * 500, seed=1)))
+    first, second = found.plot(0.9, method="normal").get_title().splitlines()
+    assert first.startswith("simulation of square-wave-discrete, 1,500 reports") and second == "90 % normal intervals"

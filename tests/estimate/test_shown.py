@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +127,16 @@ def test_mean_scores_hold_given_that_a_group_is_shown(mean: float) -> None:
         assert held.sum() >= stats.binom.ppf(ALPHA, len(held), 0.94), held.mean()
         if abs(mean) > 0.5 and chance < 0.1:
             assert usual.mean() < 0.88
+
+
+def test_the_interval_of_a_shown_ratio_ends_where_its_score_does() -> None:
+    """The first lower estimate is half an error above its threshold; that of the second is far above."""
+    parts = (np.array(part) for part in ([2.0, 20.0], [4.0, 40.0], [1.3, 1.3], [0.1, 0.1], [1.0, 1.0]))
+    ratios = Ratios(*parts, Shown(np.array([3.5, 3.5]), np.array([True, True]), (-1.0, 1.0)))
+    for end, side in zip(ratios.fieller(0.9), (1, -1), strict=True):
+        np.testing.assert_allclose(ratios.scores(end, ratios.margins), side * deviate(0.9), rtol=1e-5)
+    usual = replace(ratios, shown=None).fieller(0.9)
+    assert abs(ratios.fieller(0.9).high - usual.high)[0] > 0.01
 
 
 # --- tests and intervals -------------------------------------------------------------------------------------

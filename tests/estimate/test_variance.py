@@ -25,6 +25,7 @@ from sottovoce.core.errors import NoIntervalError
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Round
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.variance.errors import MeanPart, error_variance, variance_error
@@ -568,3 +569,11 @@ def test_the_variance_of_an_estimate_is_a_sum_of_both_parts() -> None:
     """By hand: 3 / 10 + 4 * 0.25 * 2 / 5 - 4 * 0.5 * 0.1 / 5 + 2 * 4 / 20."""
     assert error_variance(2.0, 3.0, 0.1, 0.5, (5, 10)) == pytest.approx(0.3 + 0.4 - 0.04 + 0.4)
     assert error_variance(2.0, 3.0, 0.0, 0.0, (1, 10)) == math.inf
+
+
+def test_squares_that_may_all_be_fake_leave_the_variance_open() -> None:
+    """30 fake reports are few of 100 numbers, and all of 20 squares; and the other way round."""
+    many, few = (MeanPart(n, Fraction(1, 2), Fraction(1), 1.0, (0.0, 1.0), False, 0.0) for n in (100, 20))
+    for number, square in ((many, few), (few, many)):
+        bounds = VarianceEvidence(number, square, Fraction(0), (0.0, 1.0)).without_fakes(FakeReports(30, 0.25))
+        assert bounds is not None and (bounds.low[0], bounds.high[0]) == (-math.inf, math.inf)

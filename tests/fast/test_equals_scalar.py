@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.channel import (
+    ArcSets,
     Bits,
     Block,
     Chain,
@@ -365,6 +366,7 @@ REJECTING = {
     "several blocks": Block(HadamardSets(20, 8, 3), UNIT // 2),
     "nodes": Block(NodeSets(41, 2), UNIT // 2),
     "pool of maps": Block(PoolSets(40, 2, 5, 2), UNIT // 2),
+    "pool of bits": Block(PoolSets(60, 2, 2, 5), UNIT // 4 * 3),
     "shifts": Block(ShiftSets(20, ("1" * 9 + "0" * 21, "10" * 15)), UNIT // 4 * 3),
     "listed": Block(ListedSets(("1100", "0110", "0011", "1001", "1011", "0100", "0000")), UNIT // 4 * 3),
     "public": Public(HashMap(50, 6), Subset(6, 1, UNIT // 2)),
@@ -401,8 +403,8 @@ def test_short_coins_mark_exactly_the_reports_that_read_overflow(kind: str) -> N
     sampler(channel)(codes, draws, 2 if channel.publics else 0, empty_reports(channel, count))
     overflowed = [scalar(channel, code, stream, row, SHORT)[2] > 0 for row, code in enumerate(codes)]
     assert draws.redo.tolist() == overflowed
-    # Where every number of outcomes divides 2**8 nothing is ever rejected: only half of a block's outputs.
-    assert any(overflowed) == (kind != "one block")
+    # Where every number of outcomes divides 2**8 nothing is ever rejected: half of a block's outputs, maps to bits.
+    assert any(overflowed) == (kind not in ("one block", "pool of bits"))
     for threads, chunk_bytes in ((1, 1 << 20), (3, 999)):
         batch = draw(Bare(channel), codes, stream, threads=threads, chunk_bytes=chunk_bytes, bits=SHORT)
         assert_equal_to_scalar(channel, codes, stream, SHORT, batch)
@@ -418,7 +420,14 @@ def test_at_full_width_nothing_is_redone() -> None:
 
 @pytest.mark.parametrize(
     "channel",
-    [Subset(300, 1, UNIT // 2), Subset(300, 4, UNIT // 2), Block(ProjectiveSets(50, 5, 5), UNIT // 2)],
+    [
+        Subset(300, 1, UNIT // 2),
+        Subset(300, 4, UNIT // 2),
+        Block(ProjectiveSets(50, 5, 5), UNIT // 2),
+        Block(ArcSets(300, 300, 9), UNIT // 2),
+        Block(NodeSets(300, 1), UNIT // 2),
+        Block(PoolSets(300, 2, 7, 3), UNIT // 2),
+    ],
 )
 def test_a_coin_with_too_few_outcomes_is_refused(channel: Channel) -> None:
     stream = WordStream.seeded(Bare(channel).words, 1)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.arithmetic.rational import within
+from sottovoce.core.arithmetic.rational import UNIT, within
+from sottovoce.core.channel import Subset
 from sottovoce.core.exact import law
+from sottovoce.estimate.mean.moments import profile
 from sottovoce.mechanisms.mean.hybrid import THRESHOLD
 from sottovoce.mechanisms.mean.staircase import centre
 from sottovoce.mechanisms.mean.three_output import _neutral, worst_case
@@ -241,3 +243,8 @@ def test_the_hybrid_threshold_and_its_flat_variance() -> None:
 def test_noise_for_a_tiny_budget_is_refused_in_one_sentence(name: str) -> None:
     with pytest.raises(sv.ParameterError, match="larger epsilon"):
         sv.mechanism(name, BOX, epsilon="0.0001")
+
+
+def test_reports_that_were_not_rounded_first_have_no_grid() -> None:
+    with pytest.raises(sv.ParameterError, match="a subset channel are not numbers that were rounded first"):
+        profile(Subset(4, 2, UNIT // 4 * 3))

@@ -265,6 +265,15 @@ def test_the_private_slot_is_worth_budget(most: int) -> None:
     assert float(square(naive) / square(channel)) == pytest.approx(gain, rel=1e-9)
 
 
+@pytest.mark.parametrize(("w", "together"), [(1, 1), (2, 2), (5, 3), (40, 3)])
+def test_a_subset_of_codes_supports_as_many_places_as_it_has_codes(w: int, together: int) -> None:
+    """Too large to be enumerated: `together` of three slots can match, R = (together r + 3 - together) / 3."""
+    first, second = Place(sv.Sparse(40, 3)), Subset(80, w, UNIT // 4 * 3)
+    assert first.ratio_before(second) == (together * second.ratio() + 3 - together) / 3
+    larger = Subset(80, 41, UNIT // 4 * 3)  # which supports both signs of a place
+    assert first.ratio_before(larger) is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "shares"), [(3, (3, 7, 5)), (3, (9, 4, 5)), (4, (4, 9, 5, 6)), (4, (9, 9, 6, 8))])
 def test_the_worst_agreement_of_hints_is_found(size: int, shares: tuple[int, ...]) -> None:

@@ -81,6 +81,13 @@ def test_the_continuous_wave_has_the_published_densities() -> None:
     assert low == pytest.approx(1 / (2 * b * math.e + 1), rel=2e-3) and high / low == pytest.approx(math.e)
 
 
+@pytest.mark.parametrize("domain", [sv.Interval(0, 1), sv.Circle(24)])
+def test_a_narrow_window_has_sixteen_steps_as_far_as_grids_are_refined(domain: Domain) -> None:
+    """At epsilon 12 it would need 2**17 steps or more."""
+    channel = sv.mechanism("square-wave", domain, epsilon=12).channel
+    assert isinstance(channel, Then) and channel.first.steps == 2**14
+
+
 # --- lemmas -----------------------------------------------------------------------------------------------------------
 def moved(channel: Channel, first: int, second: int) -> Fraction:
     """The Wasserstein distance of the reports of two codes, from the enumerated law, in outputs."""

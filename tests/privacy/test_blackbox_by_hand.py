@@ -19,6 +19,7 @@ from sottovoce.privacy.blackbox import (
     samples_needed,
     serialised,
 )
+from sottovoce.privacy.events import CAUTIONS, Column, EventBatch, Literal, _LiteralRows, _refined, scores
 
 
 def test_every_report_that_is_drawn_is_counted() -> None:
@@ -80,3 +81,14 @@ def test_arrays_are_serialised_in_full() -> None:
     forms = [one, other, one.astype(np.float32), one.reshape(50, 100), one.tobytes()]
     assert len({serialised(form) for form in forms}) == len(forms)
     assert serialised(one.copy()) == serialised(one)
+
+
+def test_a_ratio_set_is_an_event_of_its_own() -> None:
+    """Where no single category is a literal, the set of those likelier for the first value is found and counted."""
+    column = Column("the report", lambda batch: list(batch.messages))
+    likelier = Literal(column, frozenset(b"%d" % number for number in range(60)))
+    first = _LiteralRows(EventBatch([b"%d" % number for number in range(100)]), [])
+    second = _LiteralRows(EventBatch([b"%d" % number for number in range(50, 250)]), [])
+    ((score, counts, event),) = _refined(first, second, [], [likelier], (0, 1), CAUTIONS[1])
+    assert counts == (0, 1, 60, 10) and event.literals == (likelier,)
+    assert score == scores(60, 10, 100, 200, CAUTIONS[1])

@@ -25,6 +25,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Protocol, Round
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.gaussian.gaussian import GaussianFitEvidence
 from sottovoce.estimate.gaussian.law import ArmCells, Likelihood, informed, law
 from sottovoce.fast.encode import encode
 from sottovoce.mechanisms.mean.common import scale
@@ -461,3 +462,13 @@ def test_an_unknown_deviation_is_found_too(deviation: float) -> None:
 def test_deviations_far_below_the_finest_scale_divide_by_nothing() -> None:
     protocol = sv.GaussianMeanUnknownSigma(sv.Interval(-(10**9), 10**9), "0.000001", 10**6, 1, 10**6)
     assert 0 < (protocol.start().quota or 0) <= 500_000
+
+
+def test_a_fit_warns_where_the_mean_is_not_known_to_within_one_deviation() -> None:
+    """By hand: the variance of the mean is 4 / (n told), against a deviation of 2, so that 7 reports are too few."""
+    side = sv.mechanism("rr", Above(LINE, 3), epsilon=1)
+    enough = 1 / (math.tanh(0.5) ** 2 * 2 / math.pi)  # 7.4
+    for n in (6, 8):
+        likelihood = Likelihood((ArmCells(side, np.array([n // 2, n // 2])),), 2.0)
+        evidence = GaussianFitEvidence(likelihood, 3.0, 2.0, (-100.0, 100.0))
+        assert bool(evidence.normal_is_poor()[0]) == (n < enough) == (evidence.warning() is not None)

@@ -382,3 +382,16 @@ def test_the_proof_of_a_long_mask_is_a_short_one() -> None:
     first, last = Bits(9, high, rising).miniatures()
     assert isinstance(first, Bits) and isinstance(last, Bits)
     assert (first.q, last.q) == (rising[:4], rising[5:])
+
+
+@pytest.mark.parametrize(
+    ("positions", "kept"),
+    [((5, 1), (3, 1)), ((1, 5), (1, 3)), ((5, 5), (2, 2)), ((2, 1), (2, 1)), ((1, 2), (1, 2)), ((3, 2), (2, 2))],
+)
+def test_small_bits_have_positions_that_show_their_code_and_others(
+    positions: tuple[int, int], kept: tuple[int, int]
+) -> None:
+    hidden, seen = positions
+    channel = Bits(hidden + seen, UNIT // 2, (UNIT // 4,) * hidden + (0,) * seen)
+    (small,) = channel.miniatures()
+    assert (small.k - small.shown.bit_count(), small.shown.bit_count()) == kept
