@@ -136,10 +136,8 @@ def test_every_pair_on_a_wheel_is_supported_alike(k: int, epsilon: str) -> None:
 
 
 @pytest.mark.parametrize(("bits", "largest", "too_large"), [(2, 5, 7), (4, 17, 19), (64, 16777213, 16777259)])
-def test_there_are_at_most_as_many_multiples_as_leading_bits_tell_apart(
-    bits: int, largest: int, too_large: int
-) -> None:
-    """All of them are primes; beyond 2**24 a multiple would be nearly, but not exactly, uniform."""
+def test_there_are_no_more_multiples_than_words_and_than_2_to_the_24(bits: int, largest: int, too_large: int) -> None:
+    """The largest prime with so few multiples, and the next one."""
     assert MultiplierMap(2, largest, bits).outputs == largest
     with pytest.raises(sv.ParameterError, match=r"^The 'order' parameter of multiplier"):
         MultiplierMap(2, too_large, bits)
