@@ -57,6 +57,19 @@ def test_a_device_answers_over_http_and_says_nothing_about_itself(tmp_path: Path
     assert set(headers) == {"Host", "Accept-Encoding", "Content-Length", "Content-Type", "Accept"}
 
 
+def test_a_query_to_an_address_without_a_path_is_one_of_its_root() -> None:
+    asked: list[str] = []
+
+    def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+        asked.append(path)
+        return 200, {}, b""
+
+    with served(answer) as base:
+        assert HttpTransport().get(base, "id=1").status == 200
+        assert HttpTransport().get(base).status == 200
+    assert asked == ["/?id=1", "/"]
+
+
 @pytest.mark.parametrize("state", ["closed", "done"])
 def test_a_closed_study_is_not_answered_and_what_waits_is_taken_back(tmp_path: Path, state: str) -> None:
     answer, seen = collector(manifest=(200, {"Study-State": state}, MANIFEST.content))

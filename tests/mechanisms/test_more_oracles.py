@@ -135,6 +135,16 @@ def test_every_pair_on_a_wheel_is_supported_alike(k: int, epsilon: str) -> None:
     assert inner.sets.size == min(errors, key=errors.__getitem__)
 
 
+@pytest.mark.parametrize(("bits", "largest", "too_large"), [(2, 5, 7), (4, 17, 19), (64, 16777213, 16777259)])
+def test_there_are_at_most_as_many_multiples_as_leading_bits_tell_apart(
+    bits: int, largest: int, too_large: int
+) -> None:
+    """All of them are primes; beyond 2**24 a multiple would be nearly, but not exactly, uniform."""
+    assert MultiplierMap(2, largest, bits).outputs == largest
+    with pytest.raises(sv.ParameterError, match=r"^The 'order' parameter of multiplier"):
+        MultiplierMap(2, too_large, bits)
+
+
 # --- projective geometry ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("order", "digits"), [(2, 2), (2, 4), (3, 3), (5, 3), (7, 2)])
 def test_hyperplanes(order: int, digits: int) -> None:

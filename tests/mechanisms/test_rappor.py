@@ -133,6 +133,12 @@ def test_what_does_not_fit_is_refused_in_one_sentence(wrong: object) -> None:
         wrong()  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(("width", "must_be"), [(12, "a power of two"), (1, r"in \[2, 4096\]"), ("8", "an integer")])
+def test_a_width_that_is_refused_is_named(width: object, must_be: str) -> None:
+    with pytest.raises(sv.ParameterError, match=f"^The 'width' parameter of hcms must be .*{must_be}"):
+        sv.mechanism("hcms", sv.Integers(0, 99), epsilon=1, width=width)
+
+
 # --- public functions -----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("g", "digits", "blocks"), [(3, 2, 2), (4, 2, 3), (8, 1, 2), (5, 2, 2)])
 def test_two_codes_meet_in_a_block_under_exactly_one_in_g_of_the_functions(g: int, digits: int, blocks: int) -> None:

@@ -178,6 +178,17 @@ def test_the_power_that_the_page_states() -> None:
     assert smallest_share(honest("olh", 64), ones, "values") <= 0.1
 
 
+def test_codes_that_devices_choose_to_be_asked_about() -> None:
+    """Eight of sixteen, which are always the last; or the right ones, all of which are then supported."""
+    tally = honest("d-bit-flip", 16)
+    names = ["reports that are asked about a value by d-bit-flip", "reports that support a value of d-bit-flip"]
+    assert [one.of for one in alarms([tally]).checks] == names and alarms([tally]).raised == ()
+    last = np.repeat([0, 0, 0, 1], 8)  # the cells: how many support each value, then how many are asked about it
+    assert names[0] in [one.of for one in alarms([with_cells(tally, last, 1000)]).raised]
+    everywhere = Tally(tally.mechanism, tally.n + 6000, tally.cells + 3000)
+    assert [one.of for one in alarms([everywhere]).raised] == names[1:]
+
+
 def test_chosen_public_functions_and_arms_and_ids() -> None:
     tally = honest("flh", 8)
     cells = np.zeros(len(tally.cells), np.int64)
