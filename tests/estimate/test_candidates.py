@@ -189,6 +189,14 @@ def test_a_common_word_that_is_not_listed_brings_no_false_discoveries(seed: int)
     assert 50 < small < 190 and np.mean(wrong) < 0.08
 
 
+def test_balanced_functions_are_read_without_holding_rows_back() -> None:
+    m = sv.mechanism("one-time-rappor", sv.Integers(0, 63), epsilon=4)
+    tally = simulate_held(m, {3: 900, 7: 600}, seed=1)
+    found = m.estimate(tally, decoder=sv.decoder("lasso"), candidates=range(20))
+    assert found.evidence.balanced and not found.evidence.together
+    assert found.fit is not None and not found.fit.held_back and found.fit.discoveries == (3, 7)
+
+
 @pytest.mark.slow
 def test_words_are_found_and_what_is_not_listed_is_told() -> None:
     m, held = sv.mechanism("rappor", sv.Text(), epsilon=4), holders(200, 50_000)

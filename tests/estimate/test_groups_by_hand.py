@@ -136,6 +136,8 @@ def test_the_ends_of_an_interval_of_a_difference_are_rejected_at_its_level(level
     for ends in (low, high):
         assert np.allclose(pairs.p_values_at(ends), 1 - level, rtol=1e-5)
     assert np.allclose(pairs.p_values_at(differences), 1, atol=1e-3)
+    # The largest p-value that is found is below 1 by what a search leaves: even then an interval holds its difference.
+    assert np.allclose(pairs.intervals(differences, 1e-9), differences, atol=1e-3)
 
 
 # --- ratios ---------------------------------------------------------------------------------------------------------

@@ -16,8 +16,9 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
 from sottovoce.estimate.frequency.intervals.binomials import exact_held, lower_tail
+from sottovoce.estimate.frequency.intervals.misses import normal_score_excess, score_excess
 from sottovoce.estimate.frequency.supports import SupportsEvidence, clopper_pearson
-from sottovoce.estimate.request import PoorIntervalWarning
+from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
 
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
 
@@ -87,6 +88,14 @@ def test_contrast_without_hits_has_no_knowledge_beyond_the_hit_rate() -> None:
     for target in ("population", "sample"):
         low, high = evidence.exact(0.95, target)
         assert low[0] <= 0 <= high[0] < 0.1
+
+
+def test_the_doubt_about_an_interval_of_contrasts_is_that_of_its_method() -> None:
+    evidence = ContrastsEvidence(np.array([5, 20]), np.array([9, 24]), 40, 0.6, 0.57)
+    for method, miss_rate in (("wilson", score_excess), ("normal", normal_score_excess)):
+        expected = [miss_rate(40, rate, (evidence.hit_own, evidence.hit_other), 0.95) for rate in (9 / 40, 24 / 40)]
+        assert evidence.excess(IntervalRequest(0.95, method)).tolist() == expected
+    assert expected[0] > 1.4 * score_excess(40, 9 / 40, (evidence.hit_own, evidence.hit_other), 0.95)
 
 
 def _estimate(name: str = "oue", n: int = 4000, epsilon: float = 1.0) -> sv.Estimate:

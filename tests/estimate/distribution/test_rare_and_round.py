@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.domain import Above
 from sottovoce.estimate.distribution.circle.direction import _arc
 from sottovoce.estimate.evidence import Functional
 from sottovoce.estimate.gaussian.law import ArmCells, Likelihood, law
@@ -97,6 +98,14 @@ def test_gaussian_means_have_a_doubt_where_common_laws_may_go_unnoticed() -> Non
             assert "normally distributed" in (found.doubt() or "")
     with pytest.warns(sv.PoorIntervalWarning, match="normally distributed"):
         found.ci()
+
+
+def test_reports_with_two_values_tell_nothing_about_a_shape() -> None:
+    """The fitted mean takes up all that one share can tell."""
+    mechanism = sv.mechanism("grr", Above(sv.Interval(-10, 10), 0), epsilon=1)
+    shape = shape_of(Likelihood((ArmCells(mechanism, np.array([600, 400])),), known=2.0), 1.0, 2.0)
+    assert (shape.p_value, shape.unseen, shape.refuted) == (1.0, math.inf, False)
+    assert shape.powers == dict.fromkeys(common_laws(), 0.0)
 
 
 @pytest.mark.slow

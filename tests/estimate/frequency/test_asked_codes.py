@@ -98,6 +98,7 @@ def test_a_mean_of_one_over_a_number_is_summed() -> None:
         assert mean_inverse(n, part) == pytest.approx(sum(p / j for j, p in pairs), rel=1e-12)
         assert chance_of_any(n, part) == pytest.approx(sum(p for _, p in pairs), rel=1e-12)
     assert mean_inverse(12, 1.0) == pytest.approx(1 / 12) and chance_of_any(12, 1.0) == 1
+    assert mean_inverse(10**30, 0.5) == pytest.approx(2e-30, rel=1e-15, abs=0)  # too many numbers for a sum
     near = 2 * 10**10 + 1_000, 0.5  # on both sides of where the series begins
     assert mean_inverse(4 * 10**10, 0.5) * 2 * 10**10 == pytest.approx(mean_inverse(*near) * near[0] / 2, rel=1e-9)
 

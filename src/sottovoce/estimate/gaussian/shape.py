@@ -128,9 +128,10 @@ def _tested(score: Floats, information: Floats, moved: Floats, free: int, deviat
     left = information[free:, free:] - across @ information[:free, free:]
     scale = np.sqrt(np.maximum(np.diag(information)[free:], _RARE))
     sizes, axes = np.linalg.eigh(left / np.outer(scale, scale))
-    kept = sizes > _SMALL * max(float(sizes.max(initial=0)), _SMALL)
-    if not kept.any():
+    largest = float(sizes.max(initial=0))
+    if largest < _RARE:  # but for rounding the fit takes up all that the reports tell
         return Shape(1.0, dict.fromkeys(common_laws(), 0.0), math.inf)
+    kept = sizes > _SMALL * largest
 
     def lengths(columns: Floats) -> Floats:
         rest = (columns[free:] - across @ columns[:free]) / scale[:, None]
