@@ -237,7 +237,8 @@ def test_no_line_is_shown(tmp_path: Path) -> None:
 
 def test_messages_need_a_specification(tmp_path: Path) -> None:
     done = call("tally", "-", "-o", tmp_path / "out.tally", stdin=lines(sent(GRR)).encode())
-    assert done.code == 2 and done.err.endswith("Messages do not say what made them: add --spec FILE.\n")
+    assert done.code == 2
+    assert done.err.endswith("Messages do not say what made them: add --spec FILE, or name the mechanism.\n")
 
 
 # --- the same input twice ---------------------------------------------------------------------------------

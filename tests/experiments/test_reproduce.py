@@ -55,7 +55,7 @@ TOY = Experiment(
     runs=5,
     quick_runs=1,
     cell=square,
-    figure="experiments.figures:group_table",
+    figure="figures:group_table",
     columns=("x", "y"),
 )
 

@@ -323,7 +323,7 @@ def _operations(folder: Path, call: Callable[..., tuple[int, str]], before: dict
         "sottovoce: This backup file exists already. Name a new file.\n",
     )
     assert call("restore", "b.sqlite", "--store", "r.sqlite")[0] == 0
-    assert "holds studies already" in call("restore", "b.sqlite", "--store", "r.sqlite")[1]
+    assert "has studies already" in call("restore", "b.sqlite", "--store", "r.sqlite")[1]
     code, shown = call("status", "r.sqlite", "--check", "--json")
     assert code == 0 and json.loads(shown)["studies"][0] == before
     assert call("export", "r.sqlite", "-o", "export")[0] == 0

@@ -73,7 +73,7 @@ def test_a_store_of_the_second_version_learns_how_its_ids_begin(place: str, monk
 
 
 def _version_4(place: str) -> None:
-    """A store that the code of schema version 4 wrote, in the words of either database."""
+    """A store that the code of schema version 4 wrote, in the words of either database; its protocol has new names."""
     written = (Path(__file__).parent / "golden" / "store_version_4.sql").read_text()
     if not place.startswith("postgresql"):
         with closing(sqlite3.connect(place)) as connection:

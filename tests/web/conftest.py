@@ -91,7 +91,7 @@ def collector_at_work(folder: Path, protocol: Any, *, sealed: Any = (), **facts:
         thread = threading.Thread(target=lambda: server.run(sockets=[listening]), daemon=True)
         thread.start()
         collector.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        collector.study = f"{collector.address}/v1/studies/{name}"
+        collector.study_url = f"{collector.address}/v1/studies/{name}"
         collector.name = name
         try:
             yield collector

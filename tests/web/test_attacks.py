@@ -136,7 +136,7 @@ def test_a_manifest_that_is_swapped_before_the_first_sending_gets_nothing(opened
     manifest = collector.study(collector.name).manifest
     other = manifest.next(manifest.stage)  # another round: of the same study, and as good as the first
     page = opened()
-    assert page.evaluate(OPEN, [collector.study, {}]) == "open"
+    assert page.evaluate(OPEN, [collector.study_url, {}]) == "open"
     opened.context.set_offline(True)
     assert page.evaluate(SEND, "owl") == "queued"
     bodies: list[Any] = []
@@ -156,7 +156,7 @@ def test_a_server_that_gives_another_study_or_more_than_it_says_is_refused(opene
     problem = (
         "async (url) => { try { await sottovoce.open(url, {}); } catch (one) { return [one.kind, one.message]; } }"
     )
-    kind, said = page.evaluate(problem, collector.study)
+    kind, said = page.evaluate(problem, collector.study_url)
     assert kind == "study" and "another study" in said
 
 
@@ -169,7 +169,7 @@ def test_keys_that_every_object_has_are_keys_like_others(opened, collector, key)
     for place in ("{", '{"arms":[{', '"study":{'):
         hostile = text.replace(place, f'{place}"{key}":{{"polluted":true}},', 1)
         assert page.evaluate(problem, hostile) == "SottovoceError", place
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     assert page.evaluate("({}).polluted") is None
     assert page.evaluate("(key) => [study.questions[0].text(key), study.questions[0].label('owl', key)]", key) == [
         page.evaluate("study.questions[0].text('en')"),
@@ -184,23 +184,23 @@ def test_keys_that_every_object_has_are_keys_like_others(opened, collector, key)
 
 def test_storage_that_is_deleted_in_the_middle_is_a_refusal(opened, collector):
     page, other = opened(), opened()
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     deleted = "new Promise((done) => { indexedDB.deleteDatabase('sottovoce').onsuccess = () => done(true) })"
     assert other.evaluate(deleted)
     assert page.evaluate(SEND, "owl") == ["SottovoceError", "storage"]
     assert counted(collector) == 0
-    assert page.evaluate(OPEN, [collector.study, {}]) == "open"
+    assert page.evaluate(OPEN, [collector.study_url, {}]) == "open"
     assert page.evaluate(SEND, "owl") == "accepted"
 
 
 def test_a_clock_that_jumps_back_does_not_ask_again(opened, collector):
     page = opened()
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     assert page.evaluate(SEND, "owl") == "accepted"
     back = """async (url) => {
       study = await sottovoce.open(url, {now: () => Date.now() - 90 * 864e5});
       return study.state();
     }"""
-    assert page.evaluate(back, collector.study) == "answered"
+    assert page.evaluate(back, collector.study_url) == "answered"
     assert page.evaluate(SEND, "owl") == ["SottovoceError", "privacy"]
     assert counted(collector) == 1

@@ -46,7 +46,7 @@ def wait_for(page: Any, state: str) -> None:
 # --- sending --------------------------------------------------------------------------------------------------------
 def test_a_report_is_counted_and_its_bytes_are_those_that_were_shown(opened, collector):
     page = opened()
-    assert page.evaluate(OPEN, [collector.study, {"limit": 1}]) == "open"
+    assert page.evaluate(OPEN, [collector.study_url, {"limit": 1}]) == "open"
     shown = page.evaluate(
         """async () => {
           const one = await study.preview({type: "owl"});
@@ -84,7 +84,7 @@ def test_three_lines_in_somebody_elses_page(browser, served, collector, kind):
           .then((sent) => document.title = sent.state)</script>""",
     }[kind]
     served.pages["/stranger"] = "<!doctype html><p>My page</p>" + lines.format(
-        address=collector.address, study=collector.study
+        address=collector.address, study=collector.study_url
     )
     page = browser.new_page()
     page.goto(f"{served.url}/stranger")
@@ -95,7 +95,7 @@ def test_three_lines_in_somebody_elses_page(browser, served, collector, kind):
 
 def test_offline_and_back(opened, collector):
     page = opened()
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     opened.context.set_offline(True)
     assert page.evaluate(SEND, "lark")["state"] == "queued"
     (before,) = page.evaluate("() => study.sent()")
@@ -120,7 +120,7 @@ def test_a_lost_answer_is_followed_by_the_same_bytes(opened, collector):
             route.continue_()
 
     page.route("**/reports", lose)
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     assert page.evaluate(SEND, "owl")["state"] == "queued"
     wait_for(page, "accepted")
     assert len(bodies) == 2
@@ -131,12 +131,12 @@ def test_a_lost_answer_is_followed_by_the_same_bytes(opened, collector):
 def test_a_page_that_is_closed_while_it_sends(opened, collector):
     page = opened()
     page.route("**/reports", lambda route: None)  # no answer ever
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     page.evaluate("() => { study.send({type: 'owl'}); }")
     wait_for(page, "queued")
     page.close()
     again = opened()
-    assert again.evaluate(OPEN, [collector.study, {}]) == "answered"
+    assert again.evaluate(OPEN, [collector.study_url, {}]) == "answered"
     wait_for(again, "accepted")
     assert counted(collector) == 1
 
@@ -144,7 +144,7 @@ def test_a_page_that_is_closed_while_it_sends(opened, collector):
 def test_two_tabs_answer_once(opened, collector):
     pages = [opened(), opened()]
     for page in pages:
-        page.evaluate(OPEN, [collector.study, {}])
+        page.evaluate(OPEN, [collector.study_url, {}])
     for page in pages:
         page.evaluate("() => { window.done = study.send({type: 'owl'}).then((one) => one.state, (one) => one.code); }")
     assert sorted(page.evaluate("() => done") for page in pages) == ["accepted", "answered"]
@@ -168,7 +168,7 @@ RACE = """async ([url, count]) => {
 def test_reports_that_are_sent_at_once_have_their_own_id_noise_and_charge(opened, tmp_path):
     count = 6
     with collector_at_work(tmp_path / "events", everyone(grr()), unit="event") as events:
-        found = opened().evaluate(RACE, [events.study, count])
+        found = opened().evaluate(RACE, [events.study_url, count])
         assert len(set(found["ids"])) == count == len(set(found["kept"]))
         assert found["states"] == ["accepted"] * count
         assert bytes(found["shown"]).hex() == found["first"]  # the report that was shown is the first one
@@ -188,14 +188,14 @@ def test_a_send_that_fails_keeps_the_noise_that_was_shown(opened, tmp_path):
       return [failed.map((one) => one.status), before === after, kept.join() === before, (await shown()) === before];
     }"""
     with collector_at_work(tmp_path / "events", everyone(grr()), unit="event") as events:
-        found = opened().evaluate(fails, events.study)
+        found = opened().evaluate(fails, events.study_url)
         assert found == [["rejected", "rejected"], True, True, False]
         assert counted(events) == 1
 
 
 def test_opting_out_deletes_what_is_unsent(opened, collector):
     page = opened()
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     opened.context.set_offline(True)
     page.evaluate(SEND, "owl")
     assert page.evaluate("() => study.optOut()") == 1
@@ -219,14 +219,14 @@ def test_without_storage_a_repeated_study_is_refused_and_says_why(opened, browse
     rappor = everyone(sv.mechanism("rappor", sv.Categories(["lark", "owl", "neither"]), epsilon=1))
     with collector_at_work(tmp_path / "other", rappor) as repeated:
         page = opened(script)
-        name, code, said = page.evaluate(PROBLEM, [repeated.study, {}])
+        name, code, said = page.evaluate(PROBLEM, [repeated.study_url, {}])
     assert (name, code) == ("SottovoceError", "no_storage")
     assert "private window" in said
 
 
 def test_without_storage_a_study_is_answered_once(opened, collector):
     page = opened("Object.defineProperty(window, 'indexedDB', {value: undefined})")
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     assert not page.evaluate("() => study.lasting")
     assert page.evaluate(SEND, "owl")["state"] == "accepted"
     assert page.evaluate(REFUSED, "owl") == "answered"
@@ -236,12 +236,12 @@ def test_a_memo_is_kept_and_answers_once_in_each_epoch(opened, tmp_path):
     rappor = everyone(sv.mechanism("rappor", sv.Categories(["lark", "owl", "neither"]), epsilon=1))
     with collector_at_work(tmp_path / "other", rappor) as repeated:
         page = opened()
-        page.evaluate(OPEN, [repeated.study, {}])
+        page.evaluate(OPEN, [repeated.study_url, {}])
         assert page.evaluate(SEND, "owl")["state"] == "accepted"
         once = page.evaluate("() => study.spent()")
         assert page.evaluate(REFUSED, "owl") == "answered"
         tomorrow = "async (url) => { study = await sottovoce.open(url, {now: () => Date.now() + 864e5}); }"
-        page.evaluate(tomorrow, repeated.study)
+        page.evaluate(tomorrow, repeated.study_url)
         assert page.evaluate(SEND, "owl")["state"] == "accepted"
         assert page.evaluate("() => study.spent()") == once  # the same value again costs nothing more
         assert counted(repeated) == 2
@@ -251,7 +251,7 @@ def test_a_memo_is_kept_and_answers_once_in_each_epoch(opened, tmp_path):
         page.evaluate(OPEN, [other.content.decode(), {}])
         assert page.evaluate(SEND, "owl")["state"] == "queued"
         assert page.evaluate("() => study.spent()") == once
-        page.evaluate(OPEN, [repeated.study, {}])
+        page.evaluate(OPEN, [repeated.study_url, {}])
         assert page.evaluate("() => study.spent()") == once
 
 
@@ -259,7 +259,7 @@ def test_a_later_round_says_the_same_about_the_study(opened, collector):
     """It names the study by a hash that it only claims: with another unit a person would be asked again and again."""
     first = collector.study(collector.name).manifest
     page = opened()
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     assert page.evaluate(SEND, "owl")["state"] == "accepted"
     later = first.next(first.stage)
     page.evaluate(OPEN, [later.content.decode(), {}])
@@ -280,23 +280,23 @@ def test_a_manifest_whose_true_epsilon_exceeds_the_stated_one_is_refused(opened,
 @pytest.mark.parametrize("options", [{"limit": 0.99}, {"limit": "0.999999"}, {"lifetimeLimit": 0.5}])
 def test_a_limit_of_the_participant_is_kept(opened, collector, options):
     page = opened()
-    assert page.evaluate(PROBLEM, [collector.study, options])[1] == "privacy"
+    assert page.evaluate(PROBLEM, [collector.study_url, options])[1] == "privacy"
 
 
 def test_a_lifetime_is_kept_over_studies(opened, collector, tmp_path):
     more = everyone(sv.mechanism("grr", sv.Categories(["lark", "owl", "neither"]), epsilon="0.75"))
     with collector_at_work(tmp_path / "other", more) as other:
         page = opened()
-        page.evaluate(OPEN, [collector.study, {"lifetimeLimit": 1.5}])
+        page.evaluate(OPEN, [collector.study_url, {"lifetimeLimit": 1.5}])
         assert page.evaluate(SEND, "owl")["state"] == "accepted"
-        page.evaluate(OPEN, [other.study, {"lifetimeLimit": 1.5}])
+        page.evaluate(OPEN, [other.study_url, {"lifetimeLimit": 1.5}])
         assert page.evaluate(REFUSED, "owl") == "privacy"
         assert counted(other) == 0
 
 
 def test_an_answer_outside_is_refused_without_being_repeated(opened, collector):
     page = opened()
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     said = page.evaluate(
         "async () => { try { await study.send({type: 'secret'}) } catch (one) { return one.message } }"
     )
@@ -373,7 +373,7 @@ def test_the_black_box_audit_finds_no_leak(opened, name):
 
 def test_the_manifest_of_the_collector_is_read_as_the_package_reads_it(opened, collector):
     page = opened()
-    page.evaluate(OPEN, [collector.study, {}])
+    page.evaluate(OPEN, [collector.study_url, {}])
     known: Manifest = collector.study(collector.name).manifest
     assert page.evaluate("() => [study.manifest.hash, study.id, study.epsilon]") == [
         known.hash,

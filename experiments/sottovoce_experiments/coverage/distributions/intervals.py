@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.question import Mean
 from sottovoce.estimate.distribution.moments import square_readings
-from sottovoce.estimate.distribution.quantiles.invert import intervals
+from sottovoce.estimate.distribution.quantiles.invert import best_window, intervals, value_of
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import deviate, slack_deviate
 from sottovoce.estimate.variance.errors import curved, straight
@@ -97,9 +97,13 @@ def _quantiles(many: ManyTallies, parts: Sequence[str]) -> Intervals:
         for run, curve in enumerate(heights)
     ]
     low, high = np.array([pair[0] for pair in each]), np.array([pair[1] for pair in each])
-    shares = np.diff(heights)
-    values = np.array([[many.buckets.quantile(one, part) for part in wanted] for one in shares])
+    values = np.array([_quantile_values(many, run, curve, wanted) for run, curve in enumerate(heights)])
     return Intervals(np.minimum(low, values), np.maximum(high, values), np.zeros(low.shape, bool))
+
+
+def _quantile_values(many: ManyTallies, run: int, curve: Floats, parts: Sequence[float]) -> list[float]:
+    windows = [best_window(curve, partial(_own_spreads, many, run), part, LEVEL) for part in parts]
+    return [value_of(many.buckets, curve, window, part) for window, part in zip(windows, parts, strict=True)]
 
 
 def _own_spreads(many: ManyTallies, run: int, rows: Floats) -> Floats:
