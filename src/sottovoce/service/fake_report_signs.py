@@ -40,7 +40,7 @@ def alarms_of(
 
 
 def manipulations(result: QuestionResult, share: float, reports: int) -> dict[str, Manipulation]:
-    """Bounds on the effect of a share of fake reports, for each estimate with a known bound. Fakers choose their ids.
+    """Bounds on the effect of a share of fake reports, for each estimate with a known bound.
 
     An invitation limits how many reports somebody sends, not which id each has.
     """
