@@ -14,14 +14,16 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples screenshots lock-image web test-spark test-oldest system-deps clean
+.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples screenshots lock-image web docs docs-serve test-spark test-oldest system-deps release release-notes publishable publish-web clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
 		while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
-demo: $(STAMP) ## See numbers beside the truth, with intervals, in a minute
-	@$(BIN)/sottovoce demo --collector
+demo: $(STAMP) ## See estimates beside the truth in seconds, then a survey with a dashboard to open
+	@$(BIN)/sottovoce demo --no-page
+	@printf '\nNow the same over HTTP: a survey with a collector and 3,000 simulated devices.\n'
+	@$(BIN)/sottovoce demo --collector --participants 3000
 
 setup: $(STAMP) ## Create .venv with all extras and the development tools
 
@@ -40,7 +42,7 @@ test-long: $(STAMP) ## Run the long sweeps, which no other target runs, and writ
 test-spark: $(STAMP) ## Run the Spark tests on a real two-worker cluster that loses an executor (SPARK="-m long")
 	@scripts/test-spark.sh $(SPARK)
 
-test-oldest: $(STAMP) ## Run the tests of the engines with the oldest DuckDB, Spark client, Arrow and pandas that are allowed
+test-oldest: $(STAMP) ## Test the engines, and the wheel's first answer, with the oldest versions that are allowed
 	@scripts/test-oldest.sh
 
 check: $(STAMP) ## Lint, formatting and types, without the tests
@@ -65,7 +67,7 @@ mutants: $(STAMP) ## Change the source in small wrong ways and see whether the t
 	@$(BIN)/python -m scripts.mutants $(MUTANTS)
 
 fuzz: $(STAMP) ## Try random channels and specifications, then the collector's decoder and routes, MINUTES=10 minutes each
-	@$(BIN)/python -m sottovoce.testing.fuzz --minutes $(or $(MINUTES),10)
+	@$(BIN)/python -m scripts.fuzz.channels --minutes $(or $(MINUTES),10)
 	@mkdir -p build/fuzz && $(BIN)/python -m scripts.fuzz.decoder --minutes $(or $(MINUTES),10) --seeds build/fuzz
 	@$(BIN)/python -m scripts.fuzz.routes --minutes $(or $(MINUTES),10)
 
@@ -81,11 +83,29 @@ lock-image: $(STAMP) ## Write the packages of the container with the hashes of t
 web: ## Rebuild the browser client from clients/web, with Node.js
 	@scripts/web.sh
 
+docs: $(STAMP) ## Write the generated reference pages and build the documentation site, strictly, into build/site
+	@$(BIN)/python -m scripts.docs.site
+
+docs-serve: docs ## Build the documentation site and show it on http://127.0.0.1:8321
+	@$(BIN)/python -m http.server 8321 --bind 127.0.0.1 --directory build/site
+
+release: system-deps $(STAMP) ## Build and check sdist, wheel, npm package, bill of materials and checksums, into dist
+	@$(BIN)/python -m scripts.release
+
+publishable: ## Copy what goes to the Python index from DIST into INTO
+	@mkdir -p $(INTO) && cp $(DIST)/*.whl $(DIST)/*.tar.gz $(INTO)
+
+publish-web: ## Publish the npm package of dist; only the release workflow may
+	@npm publish dist/sottovoce-web-*.tgz --access public
+
+release-notes: $(STAMP) ## Show the entries of changes; VERSION=0.2.0 writes them into CHANGELOG.md
+	@$(BIN)/python -m scripts.release_notes $(if $(VERSION),--version $(VERSION)) $(if $(BASE),--against $(BASE))
+
 system-deps: ## Install PostgreSQL, Chromium and Node.js where this user may
 	@scripts/system-deps.sh
 
 clean: ## Remove .venv, caches and build results
-	@rm -rf .venv .venv-peers .venv-spark* .venv-oldest dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-peers .venv-spark* .venv-oldest* dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml experiments/pyproject.toml constraints.txt scripts/setup-venv.sh

@@ -25,7 +25,7 @@ class Assumptions:
     core_price: float = assumed(0.05, "dollars an hour for a core")
     traffic_price: float = assumed(0, "dollars for a gigabyte that comes in")
     request_bytes: float = assumed(3000, "bytes of TLS and HTTP around a batch")
-    collector_rate: float = assumed(8000, "single reports a second, one collector; docs/operations.md")
+    collector_rate: float = assumed(8000, "single reports a second, one collector; docs/study/operate.md")
     file_megabytes: float = assumed(128, "of a file in object storage")
     cluster_cores: float = assumed(64, "cores of the cluster; rates are taken to grow with them")
 

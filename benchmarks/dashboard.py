@@ -45,7 +45,7 @@ KINDS: tuple[tuple[str, Callable[[random.Random], object]], ...] = (
 WATCH = """() => {
   window.changes = [];
   const live = document.getElementById("live");
-  const shown = () => Number(live.querySelector(".progress strong").textContent.replaceAll(",", ""));
+  const shown = () => Number(live.querySelector(".reports").textContent.replaceAll(",", ""));
   new MutationObserver(() => window.changes.push([Date.now() / 1000, shown()])).observe(live, { childList: true });
 }"""
 LOADED = """() => {
@@ -107,9 +107,9 @@ def loads(browser: Any, address: str, times: int, when: str) -> list[Row]:
         context = browser.new_context()
         page = context.new_page()
         page.goto(address, wait_until="load")
-        page.locator(".card svg").first.wait_for()
+        page.locator(".question svg").first.wait_for()
         loaded, _, size = page.evaluate(LOADED)
-        visible = page.evaluate("document.querySelectorAll('.card svg').length")
+        visible = page.evaluate("document.querySelectorAll('.question:has(svg)').length")
         found.append(loaded / 1000)
         sizes.append(size)
         context.close()

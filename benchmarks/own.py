@@ -14,9 +14,11 @@ from pathlib import Path
 import numpy as np
 
 import sottovoce as sv
-from benchmarks import distributions, open_domains
+from benchmarks import distributions, open_domains, tables
 from benchmarks.timing import Row, calibrate, clock, median
 from sottovoce.design import designed
+from sottovoce.fast.batch import CHUNK_BYTES, draw
+from sottovoce.fast.words import WordStream
 
 EPSILON = 1.0
 MECHANISMS = tuple(name for name in sv.names(sv.Frequency) if name != "rr")  # which takes two categories only
@@ -264,7 +266,7 @@ def command_line(quick: bool) -> list[Row]:
         pq.write_table(pa.table({"age": np.random.default_rng(4).integers(0, 128, n)}), answers)
         for name in ("grr", "olh"):
             reports, tally = Path(folder) / f"{name}.parquet", Path(folder) / f"{name}.tally"
-            asked = ["--column", "age", "--low", "0", "--high", "127", "--method", name, "--epsilon", "1"]
+            asked = ["--column", "age", "--low", "0", "--high", "127", "--whole", "--method", name, "--epsilon", "1"]
             verbs = (
                 ["privatize", str(answers), *asked, "--output", str(reports)],
                 ["tally", str(reports), "--output", str(tally)],
@@ -299,13 +301,44 @@ def simulation(quick: bool) -> list[Row]:
     return [Row(f"simulate 10^7 people, {name}, k={k}", milliseconds(name), "ms") for name in MECHANISMS]
 
 
+def costs_of_a_report(quick: bool) -> list[Row]:
+    """What a report of `subset` with 128 categories costs on one core: its words, the rest, and all of it.
+
+    Words and reports are measured in turn in 20 rounds, as CPU time; the column of units has the standard error.
+    """
+    m, count = mechanism("subset", 128), 100_000
+    codes = np.random.default_rng(5).integers(0, 128, count).astype(np.uint32)
+    stream = WordStream.seeded(m.words, 1)
+
+    def words() -> None:
+        for _ in stream.chunks(0, count, CHUNK_BYTES // (8 * m.words)):
+            pass
+
+    def cost(call: Callable[[], object]) -> float:
+        start = time.process_time()
+        call()
+        return 1e9 * (time.process_time() - start) / count
+
+    reports = partial(draw, m, codes, stream, threads=1)
+    reports()  # compiles
+    pairs = np.array([(cost(words), cost(reports)) for _ in range(20)])
+    parts = {"words of AES-256-CTR": pairs[:, 0], "the rest": pairs[:, 1] - pairs[:, 0], "a report": pairs[:, 1]}
+    errors = {part: times.std(ddof=1) / len(times) ** 0.5 for part, times in parts.items()}
+    return [
+        Row(f"subset, k=128: {part}", float(times.mean()), f"ns of CPU (se {errors[part]:.2g})")
+        for part, times in parts.items()
+    ]
+
+
 #: In the order they are printed; the slow one last.
 PARTS: dict[str, Callable[[bool], list[Row]]] = {
     "throughput": throughput,
+    "report": costs_of_a_report,
     "numbers": numbers,
     "vectors": vectors,
     "designs": designs,
     "distributions": distributions.decoders,
+    "tables": tables.tables,
     "open domains": open_domains.open_domains,
     "client": scalar_client,
     "import": imports,

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from benchmarks.memory import mechanism
 from benchmarks.timing import environment, si, table
+from scripts.spark_session import MASTER, spark_session
 from sottovoce.engines import spark as engine
-from sottovoce.engines.session import MASTER, spark_session
 
 MANY = 64
 REPORTS, WITH_IDS = 4 * 10**6, 10**6

@@ -6,13 +6,17 @@ and peer and own measures alternate, so that a machine that slows down slows bot
 over the repeats of own throughput / peer throughput. Ours runs on more items than the peer, because the
 same count would leave nothing to time; "same n" is the ratio on the peer's count, where our fixed costs
 per call weigh in full. "cores" is what other programs left to us meanwhile: the peers use one core and we
-all, so on a busy machine the ratio comes out too low.
+all, so on a busy machine the ratio comes out too low. "per core" compares CPU time instead, which a busy machine
+hardly changes: its mean over the pairs, with the standard error.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import statistics
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,6 +72,13 @@ class Options:
     peers_only: bool = False
 
 
+def clock_cpu(call: Callable[[], object], loops: int) -> tuple[float, float]:
+    """Seconds of one call, and its CPU seconds on all cores together."""
+    start = time.process_time()
+    wall = clock(call, loops)
+    return wall, max((time.process_time() - start) / loops, 1e-9)
+
+
 def compare(case: Case, options: Options) -> list[Row]:
     most = most_reports(case.mechanism, case.k, peer=True)
     n_peer, peer_loops = calibrate(lambda n: case.make(codes_for(case.k, n)), options.seconds, 200, most)
@@ -83,14 +94,17 @@ def compare(case: Case, options: Options) -> list[Row]:
     peer_call = case.make(codes_for(case.k, n_peer))
     own_call = own.make(codes_for(case.k, n_own))
     same_call = own.make(codes_for(case.k, n_peer))
-    peer_rates, own_rates, ratios, same = [], [], [], []
+    peer_rates, own_rates, ratios, same, per_core = [], [], [], [], []
     for call in (own_call, same_call):
         call()
     cores = [free_cores()]
     for _ in range(options.repeats):
-        peer_rates.append(n_peer / clock(peer_call, peer_loops))
-        own_rates.append(n_own / clock(own_call, own_loops))
+        peer_wall, peer_cpu = clock_cpu(peer_call, peer_loops)
+        own_wall, own_cpu = clock_cpu(own_call, own_loops)
+        peer_rates.append(n_peer / peer_wall)
+        own_rates.append(n_own / own_wall)
         ratios.append(own_rates[-1] / peer_rates[-1])
+        per_core.append(peer_cpu / n_peer / (own_cpu / n_own))
         # Often well below a millisecond, so one interruption must not decide it.
         same.append(n_peer / median(clock(same_call) for _ in range(5)) / peer_rates[-1])
         cores.append(free_cores())
@@ -103,6 +117,9 @@ def compare(case: Case, options: Options) -> list[Row]:
         "ratio_same_n": median(same),
         "ratio_low": min(ratios),
         "ratio_high": max(ratios),
+        "per_core": statistics.mean(per_core),
+        "per_core_standard_error": statistics.stdev(per_core) / math.sqrt(len(per_core)),
+        "pairs": len(per_core),
         "free_cores": median(cores),
         "n_own": n_own,
         "n_peer": n_peer,
@@ -130,7 +147,7 @@ def render(rows: list[Row]) -> str:
         if "peer_per_second" not in row.extra:
             target = f">= {si(row.target)}" if row.target else ""
             where = ["", si(row.value)] if "peer" in row.extra else [si(row.value), ""]
-            lines.append([row.name, *where, "", "", "", target, mark(row.ok)])
+            lines.append([row.name, *where, "", "", "", "", target, mark(row.ok)])
             continue
         own, peer = row.extra["own_per_second"], row.extra["peer_per_second"]
         target = f">= {row.target:g}x" if row.target else ""
@@ -139,12 +156,14 @@ def render(rows: list[Row]) -> str:
             si(peer),
             f"{row.value:.4g}x",
             f"{row.extra['ratio_same_n']:.4g}x",
+            f"{row.extra['per_core']:.3g} ({row.extra['per_core_standard_error']:.1g})",
             f"{row.extra['free_cores']:.1f}",
             target,
             mark(row.ok),
         ]
         lines.append([row.name, *cells])
-    return table(["operation (reports per second)", "ours", "peer", "ratio", "same n", "cores", "target", ""], lines)
+    header = ["operation (reports per second)", "ours", "peer", "ratio", "same n", "per core", "cores", "target", ""]
+    return table(header, lines)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -155,11 +174,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--peers-only", action="store_true", help="leave our side out")
     parser.add_argument("--peer", choices=["all", "pure-ldp", "multi-freq-ldpy"], default="all")
     parser.add_argument("--only", default="", metavar="TEXT", help="only rows whose name contains TEXT")
+    parser.add_argument("--pairs", type=int, metavar="N", help="how often both sides are measured in turn, 2 or more")
     args = parser.parse_args(argv)
     # The peers warn on every estimate of fewer than 10 000 reports.
     warnings.simplefilter("ignore")
 
-    options = Options(0.3, 3, args.peers_only) if args.quick else Options(1.0, 5, args.peers_only)
+    seconds, pairs = (0.3, 3) if args.quick else (1.0, 5)
+    options = Options(seconds, max(2, args.pairs or pairs), args.peers_only)
     rows: list[Row] = []
     for case in all_cases(args.peer):
         if args.only not in f"{case.peer}: {case.name}":

@@ -25,9 +25,9 @@ from benchmarks.costs import SIZES, Assumptions, Rates, steps
 from benchmarks.memory import K, mechanism, peak_megabytes
 from benchmarks.partitions import measured
 from benchmarks.timing import environment, table
+from scripts.spark_session import spark_session
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.wire import Batch
-from sottovoce.engines.session import spark_session
 from sottovoce.tally.tally import MAX_CELL, MAX_REPORTS
 
 TARGET_RATIO, TARGET_MEGABYTES = 1.5, 1000

@@ -15,7 +15,7 @@ from typing import Any
 from sottovoce.study.dossier.write import write_dossier
 from sottovoce.study.export import write_export
 from sottovoce.study.reading import read_study
-from sottovoce.study.simulating import drawn_answers, simulate_study
+from sottovoce.study.simulating import drawn_answers, drawn_in_arms, simulate_study
 from sottovoce.study.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,7 +38,14 @@ def patients(folder: Path) -> Answers:
 
 
 # How many people answer, where the population of the study file does.
-STUDIES = {"health-survey": 60_000, "product-telemetry": 100_000, "classroom": 900}
+STUDIES = {
+    "health-survey": 60_000,
+    "message-test": 12_000,
+    "product-telemetry": 100_000,
+    "classroom": 900,
+    "clinic-survey": 9_000,
+    "cross-tables": 40_000,
+}
 DATA: dict[str, Callable[[Path], Answers]] = {"health-survey": patients}
 
 
@@ -47,6 +54,8 @@ def answers_of(study: Study, seed: int) -> Answers:
     folder = os.environ.get("SOTTOVOCE_DATA")
     if folder and study.name in DATA:
         return DATA[study.name](Path(folder))
+    if study.experiment is not None:
+        return drawn_in_arms(study, dict(study.population), STUDIES[study.name], seed)
     return drawn_answers(study.questions, dict(study.population), STUDIES[study.name], seed)
 
 
@@ -72,7 +81,7 @@ def main(arguments: list[str]) -> int:
             return 1
         plan, frame = run(name, folder)
         print(plan.text())
-        shown = ["question", "measure", "label", "truth", "estimate", "low", "high"]
+        shown = ["question", "arm", "measure", "label", "truth", "estimate", "low", "high"]
         print(frame[shown].round(3).to_string(index=False), end="\n\n")
     return 0
 

@@ -1,4 +1,4 @@
-"""Write the tables of docs/adaptive-mean.md: the error of the adaptive mean beside that of every one-round mechanism.
+"""Write the tables of docs/methods/adaptive-mean.md: errors of the adaptive mean and of every one-round mechanism.
 
 Run `python scripts/generate_adaptive.py` after a change (some minutes: each first round has its own linear program).
 What stands above the mark in the page is written by hand and left as it is.
@@ -16,7 +16,7 @@ import sottovoce as sv
 from sottovoce.protocols.mean.belief import spread
 from sottovoce_experiments.coverage.adaptive import RANGE, Run, bias, error, first_rounds, hostile, laws
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "adaptive-mean.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "methods/adaptive-mean.md"
 MARK = "<!-- Written by scripts/generate_adaptive.py from here on. -->\n"
 EPSILONS = ("1", "2", "4")
 PARTICIPANTS = (10_000, 100_000)

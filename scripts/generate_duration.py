@@ -1,7 +1,7 @@
-"""Write docs/duration.md from two measurements:
+"""Write docs/results/timing.md from two measurements:
 
-sottovoce bench --duration --jobs 12 --json > tick.json
-sottovoce bench --duration --no-tick --json > at-once.json
+sottovoce audit --timing --jobs 12 --json > tick.json
+sottovoce audit --timing --no-tick --json > at-once.json
 python scripts/generate_duration.py tick.json at-once.json
 """
 
@@ -17,13 +17,13 @@ from sottovoce.client.tick import SHORTEST, SPIN, STEPS
 from sottovoce.privacy.drawn import ALPHA
 from sottovoce.privacy.duration import CONTROL, SLACK
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "duration.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "results/timing.md"
 Rows = Sequence[Mapping[str, Any]]
 
 TEXT = """\
 # How long an answer takes
 
-*Written by `python scripts/generate_duration.py`, from measurements of `sottovoce bench --duration`.*
+*Written by `python scripts/generate_duration.py`, from measurements of `sottovoce audit --timing`.*
 
 An epsilon is a statement about messages. Somebody who also sees when a message leaves the device, a network, a
 neighbour on the same machine, an application that logs, sees a pair: message and duration. Randomized response that
@@ -76,7 +76,7 @@ that hold the answers anyway.
 
 ## Measured
 
-`sottovoce bench --duration` answers two inputs that should differ most, in random order, {reports} times each. Messages
+`sottovoce audit --timing` answers two inputs that should differ most, in random order, {reports} times each. Messages
 are read by their exact likelihood ratio. One half of the runs chooses an event (a ratio beyond a threshold, a duration
 in a window), the other half tests it; the bounds of Clopper and Pearson on both frequencies give an epsilon that the
 pair of message and duration exceeds, at confidence 1 - {alpha:g}. As a positive control, an earlier form of randomized

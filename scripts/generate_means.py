@@ -1,4 +1,4 @@
-"""Write docs/mean-variances.md: every mean mechanism at every budget, computed from the exact laws.
+"""Write docs/results/means.md: every mean mechanism at every budget, computed from the exact laws.
 
 Run `python scripts/generate_means.py` after a change; a test computes the tables again and compares.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sottovoce as sv
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "mean-variances.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "results/means.md"
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "6", "8")
 RANGE = sv.Interval(-1, 1)
 PRIORS = {

@@ -1,4 +1,4 @@
-"""Write docs/methods.md from the registry, the docstrings of the builders and the exact laws.
+"""Write docs/methods/index.md from the registry, the docstrings of the builders and the exact laws.
 
 Run `python scripts/generate_methods.py` after a change; a test compares the page with what this file would write.
 """
@@ -13,6 +13,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.core.exchange import codec
+from sottovoce.core.question import HalfSets
 from sottovoce.core.registry import ALIASES, builder, fits
 from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.core.statistic.cohorts import CountCohorts
@@ -22,9 +23,10 @@ from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.group.common import mean_variance
 from sottovoce.study.planners.vector_mean import mean_coordinate_variance
+from sottovoce.study.power.overall import ORACLES
 from sottovoce.study.workloads import error_of
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "methods.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "methods/index.md"
 EPSILON, SIZE, BUCKETS = 1, 128, 64
 SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
 WORK = {
@@ -42,10 +44,10 @@ HEAD = """\
 <!-- Written by scripts/generate_methods.py; change the docstring of the builder instead. -->
 
 All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories, the [mean](#means) of
-a number, [means by group](#means-by-group), the mean of [vectors](#vectors), whole [distributions](#distributions), and
-several [attributes](#attributes) of each participant.
-[Choose a method](choose-a-method.md) says when to take which. In all tables *bytes* are those of a report beside its
-16-byte id, and *cells* are integers in a tally.
+a number, [means by group](#means-by-group), the mean of [vectors](#vectors), whole [distributions](#distributions),
+several [attributes](#attributes) of each participant, and [half-sets](#tests-of-many-categories) for tests.
+[Choose a method](../guides/choose-a-method.md) says when to take which. In all tables *bytes* are those of a report
+beside its 16-byte id, and *cells* are integers in a tally.
 """
 FREQUENCIES = f"""
 ## Frequencies
@@ -104,7 +106,7 @@ DISTRIBUTIONS = f"""
 Numbers at epsilon {EPSILON} for {BUCKETS} buckets of a range.
 
 - *cumulative*: n times the variance of the unbiased share up to an edge of a bucket, the mean over all edges, if all
-  buckets are equally common. [Estimate a distribution](estimate-a-distribution.md) shows what other decoders add. That
+  buckets are equally common. [Estimate a distribution](../guides/distribution.md) shows what other decoders add. That
   of `orthogonal-series` is for what its waves tell, and leaves out [what they do not](series-and-mixtures.md).
 
 | name | what it is | cumulative | bytes | cells | also called |
@@ -124,6 +126,21 @@ of 8 categories each.
 - *bytes* and *cells* are those for d = 8.
 
 | name | what it is | d = 2 | d = 8 | bytes | cells |
+|---|---|---|---|---|---|
+"""
+
+
+TESTS = f"""
+## Tests of many categories
+
+Public half-sets tell whether two samples have the same shares; they do not estimate these shares. [Tests](tests.md)
+says when to take them. Numbers at epsilon {EPSILON} for {SIZE} categories.
+
+- *participants*: how many two samples need together for a test that sees a root mean square difference of the shares
+  of 0.01 with power 0.8.
+- *best oracle*: how many the best oracle needs for its chi-square test of all shares.
+
+| name | what it is | participants | best oracle | bytes | cells |
 |---|---|---|---|---|---|
 """
 
@@ -244,6 +261,22 @@ def attributes_row(name: str) -> str:
     return f"| {' | '.join([*cells, str(codec.payload_bytes(m.channel)), str(m.cells)])} |\n"
 
 
+def test_row(name: str) -> str:
+    test = sv.TestOf(sv.Frequency(sv.Integers(1, SIZE)), difference="0.01", overall=True)
+    own = sv.plan(test, epsilon=EPSILON, power=0.8, methods=[name])
+    oracle = sv.plan(test, epsilon=EPSILON, power=0.8, methods=ORACLES)
+    needed = f"{own.participants:,}", f"{oracle.participants:,} (`{oracle.best.method}`)"
+    m = own.best.mechanism
+    cells = [
+        f"`{name}`",
+        plain(slots(name)[""]).rstrip("."),
+        *needed,
+        str(codec.payload_bytes(m.channel)),
+        str(m.cells),
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
 def section(name: str) -> str:
     said = slots(name)
     options = [option for option in inspect.signature(builder(name)).parameters if option not in ("domain", "epsilon")]
@@ -264,7 +297,9 @@ def page() -> str:
     whole = sv.names(sv.Distribution)
     parts += [DISTRIBUTIONS, *map(distribution_row, whole), *map(section, whole)]
     several = sv.names(sv.Attributes)
-    return "".join([*parts, attributes_head(), *map(attributes_row, several), *map(section, several)])
+    parts += [attributes_head(), *map(attributes_row, several), *map(section, several)]
+    tests = sv.names(HalfSets)
+    return "".join([*parts, TESTS, *map(test_row, tests), *map(section, tests)])
 
 
 if __name__ == "__main__":

@@ -63,6 +63,17 @@ def times_of_sleep() -> tuple[sv.Estimate, np.ndarray]:
     return m.estimate(m.tally(m.privatize(answers, seed=1)), decoder="admm"), answers
 
 
+def smoking() -> Any:
+    rng, n = generator(), 60_000
+    ages, habits = ["18-39", "40-64", "65+"], ["never", "used to", "smokes"]
+    record = sv.Record({"age": sv.Categories(ages), "smoker": sv.Categories(habits)})
+    age = rng.choice(3, n, p=[0.35, 0.4, 0.25])
+    smokes = np.array([0.28, 0.22, 0.09])[age]
+    habit = np.where(rng.random(n) < smokes, 2, rng.random(n) < 0.3)
+    people = [{"age": ages[a], "smoker": habits[h]} for a, h in zip(age, habit, strict=True)]
+    return sv.simulate(sv.TableViews(record, [("age", "smoker")], 1), people, seed=1)["tables"]
+
+
 def generator() -> np.random.Generator:
     return np.random.default_rng(1)
 
@@ -83,6 +94,8 @@ def pictures() -> dict[str, str]:
         "plot-distribution": drawn_with_truth(*times_of_sleep()),
         "plot-groups": drawn(groups),
         "plot-pairs": drawn(groups.all_pairs()),
+        "plot-table": drawn(smoked := smoking().table("age", "smoker")),
+        "plot-mosaic": drawn(smoked.shares_within("age")),
         "notebook-mechanism": shown(shares.mechanism),
         "notebook-estimate": shown(shares),
         "notebook-plan": shown(plan),

@@ -1,4 +1,4 @@
-"""Print the table of docs/unknown-range.md: the error after a search against that of an oracle, on real answers.
+"""Print the table of docs/guides/unknown-range.md: errors after a search and of an oracle, on real answers.
 
 Run `SOTTOVOCE_DATA=folder python scripts/generate_range.py`, where the folder holds the two files. The searches are
 drawn from their laws; the error that follows each range is computed. With 40 runs it takes a few minutes.

@@ -1,38 +1,27 @@
-"""`make screenshots`: the dossier of an example study and the pages of a collector in a real browser, for the docs.
+"""`make screenshots`: every page and state of a collector in a real browser, for the docs.
 
-Needs Chromium of the system (`make system-deps`). The pictures are docs/pictures/*.png.
+Needs Chromium of the system (`make system-deps`). The pictures are docs/pictures/*.png. `--wait 300` is quicker.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from sottovoce.cli.collector.crowd import CollectorProcess, SimulatedCrowd
-from sottovoce.cli.collector.demo import STUDY, people
-from sottovoce.study.dossier.write import write_dossier
-from sottovoce.study.reading import read_study
+from scripts.shots import analyst, participant
+from scripts.shots.showcase import showcase
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
-PICTURE = PICTURES / "dossier.png"
 CHROMIUM = Path("/usr/bin/chromium")
-PEOPLE = 3000
 SIZE = {"width": 960, "height": 1100}
-CUPS = """
-[questions.cups]
-ask = "group-mean"
-text = "How many cups of coffee did you drink yesterday?"
-by = ["under 30", "30 to 59", "60 and over"]
-low = 0
-high = 10
-whole = true
-unit = "cups"
-"""
-DRUNK = {"under 30": 1, "30 to 59": 4, "60 and over": 2}
+COLOURS = 128  # of a picture: the pages have few
+LARGEST, ALL = 200_000, 2_500_000  # bytes of a picture, and of all of them
 
 
 def opened(page_file: Path, picture: Path | None = None) -> list[str]:
@@ -56,55 +45,40 @@ def opened(page_file: Path, picture: Path | None = None) -> list[str]:
     return said
 
 
-def pages() -> None:
-    """The pages of a collector to which 3,000 simulated participants answered."""
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
-        file = Path(folder) / "study.toml"
-        file.write_text(STUDY.format(epsilon=2) + CUPS, encoding="utf-8")
-        collector = CollectorProcess(str(file), str(Path(folder) / "store.sqlite"), PEOPLE)
-        collector.start()
-        browser = play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        try:
-            groups = list(DRUNK)
-            crowd = [
-                {**one, "cups": (groups[place % 3], DRUNK[groups[place % 3]] + place % 4)}
-                for place, one in enumerate(people(PEOPLE))
-            ]
-            SimulatedCrowd(collector.url).answer(crowd)
-            site, _, name = collector.url.partition("/v1/studies/")
-            for picture, path in (("studies", "/"), ("dashboard", f"/studies/{name}"), ("planner", f"/plan/{name}")):
-                page = browser.new_page(viewport={"width": 900, "height": 620 if picture == "planner" else 1000})
-                page.goto(site + path)
-                page.screenshot(path=str(PICTURES / f"{picture}.png"))
-                if picture == "dashboard":
-                    page.get_by_text("Groups of cups, compared").click()
-                    page.locator("[data-loaded]").wait_for()
-                    page.locator("section[aria-labelledby=q-cups]").screenshot(path=str(PICTURES / "comparisons.png"))
-            phone = browser.new_page(viewport={"width": 390, "height": 844})
-            phone.goto(f"{site}/s/{name}")
-            phone.wait_for_selector("#form:not([hidden])")
-            phone.screenshot(path=str(PICTURES / "participant.png"))
-            phone.get_by_label("night").check()
-            phone.locator("[name=hours]").fill("7.5")
-            phone.locator("[name=cups-group]").select_option("30 to 59")
-            phone.locator("[name=cups]").fill("3")
-            phone.get_by_role("button", name="Show what would be sent").click()
-            phone.wait_for_selector("#preview:not([hidden])")
-            phone.screenshot(path=str(PICTURES / "preview.png"))
-        finally:
-            browser.close()
-            collector.stop()
+def compact(source: Path, target: Path, *, width: int | None = None) -> None:
+    """Write a picture with few colours, and not wider than asked."""
+    picture = Image.open(source).convert("RGB")
+    if width is not None and picture.width > width:
+        picture = picture.resize((width, round(picture.height * width / picture.width)), Image.Resampling.LANCZOS)
+    picture.quantize(COLOURS, kmeans=3, dither=Image.Dither.NONE).save(target, optimize=True)
 
 
-def main() -> int:
-    """Write the pictures."""
-    pages()
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "dossier"
-        write_dossier(read_study(ROOT / "examples" / "health-survey.toml").plan(60_000), target)
-        said = opened(target / "index.html", PICTURE)
-    print(said[-1])
-    return 0 if len(said) == 1 else 1
+def main(arguments: list[str] | None = None) -> int:
+    """Write the pictures; 1 where a page complains or a picture is too large."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.screenshots", description="Write the pictures of pages.")
+    parser.add_argument("--wait", type=int, default=analyst.WAIT, help="milliseconds before each picture")
+    parser.add_argument("--only", choices=("analyst", "participant"), help="one kind of pages")
+    wanted = parser.parse_args(arguments)
+    said: list[str] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if wanted.only != "participant":
+            with showcase(folder) as site, sync_playwright() as play:
+                browser = play.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+                said += analyst.shots(browser, site, folder, wait=wanted.wait)
+                browser.close()
+            for one in analyst.SHOTS:
+                compact(folder / f"{one.name}.png", PICTURES / f"{one.name}.png")
+        if wanted.only != "analyst":
+            participant.write(folder / "participant", wait=wanted.wait)
+            for source, picture in participant.DOCS.items():
+                compact(folder / "participant" / f"{source}.png", PICTURES / f"{picture}.png")
+    sizes = {one.name: one.stat().st_size for one in PICTURES.glob("*.png")}
+    said += [f"{name}: {size:,} bytes, more than {LARGEST:,}" for name, size in sizes.items() if size > LARGEST]
+    if sum(sizes.values()) > ALL:
+        said.append(f"all pictures: {sum(sizes.values()):,} bytes, more than {ALL:,}")
+    print("\n".join([*said, f"{len(sizes)} pictures, {sum(sizes.values()):,} bytes."]))
+    return 1 if said else 0
 
 
 if __name__ == "__main__":

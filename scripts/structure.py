@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ OWNERS = ("core/question/", "core/statistic")
 CHANNELS = ("core/channel", "fast/kernels")
 DOMAINS = ("core/domain",)
 QUESTIONS = ("core/question/",)
+LONG = 300  # characters of a syntax tree: about two lines of code
+NODES = 22  # of a syntax tree: about two lines of code
 BASES = {"Channel", "Domain", "Question"}
 
 
@@ -174,6 +177,81 @@ def _reached(imported: dict[str, set[str]], first: str) -> set[str]:
     return reached
 
 
+def repeated_bodies(package: Package) -> Counter[str]:
+    """Functions whose statements stand to the letter in another function before, docstrings aside; short ones may."""
+    known: set[str] = set()
+    counts: Counter[str] = Counter()
+    for path, nodes in package.nodes.items():
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef):
+                body = "".join(map(ast.dump, _statements(node)))
+                counts[path] += len(body) > LONG and body in known
+                known.add(body)
+    return counts
+
+
+def alike_functions(package: Package) -> Counter[str]:
+    """Functions that differ from one before in names and texts alone; short ones may."""
+    known: set[str] = set()
+    counts: Counter[str] = Counter()
+    for path, nodes in package.nodes.items():
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef) and sum(len(list(ast.walk(one))) for one in _statements(node)) > NODES:
+                arguments = "".join(f"id='{argument.arg}'" for argument in node.args.args)
+                shape = _unnamed(arguments + "".join(map(ast.dump, _statements(node))))
+                counts[path] += shape in known
+                known.add(shape)
+    return counts
+
+
+def _unnamed(dump: str) -> str:
+    """A syntax tree whose names are numbered in the order in which they come, and whose texts are all alike."""
+    numbers: dict[str, int] = {}
+    named = re.sub(r"\bid='(\w+)'", lambda name: f"id={numbers.setdefault(name[1], len(numbers))}", dump)
+    return re.sub(r"""value=('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", "value=text", named)
+
+
+def forwarding_functions(package: Package) -> Counter[str]:
+    """Methods without a docstring that only pass on to a part with the same arguments: `delegated` declares them."""
+    counts: Counter[str] = Counter()
+    for path, nodes in package.nodes.items():
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef) and len(node.body) == 1 and isinstance(node.body[0], ast.Return):
+                called = node.body[0].value
+                names = [argument.arg for argument in node.args.args[1:]]
+                if isinstance(called, ast.Call) and [ast.unparse(one) for one in called.args] == names:
+                    counts[path] += _is_of_a_part(called.func) and not called.keywords and not node.decorator_list
+                decorators = [ast.unparse(one) for one in node.decorator_list]
+                counts[path] += decorators == ["property"] and _is_of_a_part(called)
+    return counts
+
+
+def _is_of_a_part(node: ast.expr | None) -> bool:
+    """Whether an expression is `self.part.member`."""
+    return (
+        node is not None
+        and ast.unparse(node).startswith("self.")
+        and ast.unparse(node).replace(".", "_").isidentifier()
+    )
+
+
+def constant_properties(package: Package) -> Counter[str]:
+    """Properties without a docstring that return the same for all objects: a constant of the class would do."""
+    counts: Counter[str] = Counter()
+    for path, nodes in package.nodes.items():
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef) and [ast.unparse(one) for one in node.decorator_list] == ["property"]:
+                leaves = {leaf.id for leaf in ast.walk(node.body[0]) if isinstance(leaf, ast.Name)}
+                returns = len(node.body) == 1 and isinstance(node.body[0], ast.Return)
+                counts[path] += returns and not leaves & {"self", "super"}
+    return counts
+
+
+def _statements(function: ast.FunctionDef) -> list[ast.stmt]:
+    """The body of a function without its docstring."""
+    return function.body[ast.get_docstring(function, clean=False) is not None :]
+
+
 def lengths(package: Package) -> Counter[str]:
     """Lines of each module."""
     return Counter({path: len((package.source / path).read_bytes().splitlines()) for path in package.modules})
@@ -202,6 +280,10 @@ COUNTS: dict[str, Callable[[Package], Counter[str]]] = {
     "upward loads in strings": upward_loads,
     "members of Channel": members_of_channel,
     "class names used twice": shared_names,
+    "functions written twice": repeated_bodies,
+    "functions alike but for names": alike_functions,
+    "functions that only forward to a part": forwarding_functions,
+    "constants written as properties": constant_properties,
     "lines of src": lines,
     "lines of the longest module": longest,
 }

@@ -17,9 +17,11 @@ from sottovoce.core.statistic import STATISTICS
 TABLES = {"domain": KINDS, "channel": NODES, "sets": SETS, "map": MAPS, "statistic": STATISTICS}
 PARAMETERS = {  # of questions: their types by annotation
     "str": "text",
+    "int": "integer",
     "int | None": "integer or null",
     "tuple[Decimal, ...]": "decimals",
     "tuple[Any, ...]": "values",
+    "tuple[tuple[str, ...], ...]": "lists of texts",
     "Any": "value",
 }
 

@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 import sottovoce as sv
 from sottovoce.client.sealing import PURPOSE, inner_bytes
-from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.core.round import Arm, Round
 from sottovoce.service.shuffler.unsealing import unseal

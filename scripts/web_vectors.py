@@ -17,7 +17,10 @@ from random import Random
 from typing import Any
 
 import sottovoce as sv
+from scripts.fuzz.compositions import pair_of_channels
+from scripts.fuzz.hostile import RECIPES
 from scripts.web_kinds import kinds
+from scripts.web_meanings import meanings
 from scripts.web_seals import seals
 from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.arithmetic.rational import odds, within
@@ -26,6 +29,7 @@ from sottovoce.core.coins import SeededCoins
 from sottovoce.core.domain import Above, Bins, Clamp, Digit, Fields, Level, Powers, Prefix, Select, Square
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.experiment import ExperimentArm
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.core.mechanism import Mechanism
@@ -34,9 +38,8 @@ from sottovoce.core.registry import fits
 from sottovoce.core.round import Arm, Round
 from sottovoce.core.specs import canonical
 from sottovoce.core.unknown import MAX_FIELDS
+from sottovoce.study.experiments.arms import StudyExperiment
 from sottovoce.testing.codes import codes_of, first_message
-from sottovoce.testing.compositions import pair_of_channels
-from sottovoce.testing.hostile import RECIPES
 
 FOLDER = Path(__file__).parents[1] / "clients" / "web" / "vectors"
 BUDGETS = ("0.5", "1", "4")
@@ -489,6 +492,10 @@ def manifests() -> Iterator[dict[str, Any]]:
     both = tuple(Arm(name, sv.mechanism("grr", cups.domain, epsilon=1)) for name in ("cups", "again"))
     yield manifest(Manifest(twice.facts, twice.questions, Round(both)), [{"cups": 4}])
     yield manifest(Manifest.from_spec(canonical(invented()), device=True), [{"cups": 2}])
+    arms = (ExperimentArm("usual", 2), ExperimentArm("new", 1, (("en", "Coffee is cheap today."),)))
+    tried = study(questions=[sv.Asked("cups", cups, "Cups?")], experiment=StudyExperiment(arms))
+    parts = tuple(Arm(f"cups: {arm.name}", sv.mechanism("grr", cups.domain, epsilon=1), arm.share) for arm in arms)
+    yield manifest(Manifest(tried.facts, tried.questions, Round(parts)), [{"cups": 5}])
 
 
 def invented() -> dict[str, Any]:
@@ -527,6 +534,7 @@ def manifest(found: Manifest, answers: list[dict[str, Any]]) -> dict[str, Any]:
         "prefix": found.prefix.hex(),
         "arms": [[one.hex(), found.arm_of(one)] for one in ids],
         "limits": limits,
+        "experiment": [getattr(found.experiment_arm(place), "name", None) for place in range(len(found.stage.arms))],
         "answers": answers,
         "codes": codes,
     }
@@ -545,6 +553,8 @@ def bad_manifests() -> Iterator[str]:
         (("study", "collection", "epoch_days"), 0),
         (("study", "collection", "invitations"), 1),
         (("study", "collection", "batch"), 5),
+        (("study", "experiment"), []),
+        (("study", "experiment"), [{"name": name, "share": 1, "texts": {"en": "Read this."}} for name in ("a", "b")]),
         (("version",), 2),
         (("round",), 2),
         (("parent",), "00"),
@@ -586,6 +596,7 @@ FILES: dict[str, Callable[[], Any]] = {
     "wire": wire,
     "manifests": lambda: {"good": list(manifests()), "bad": list(bad_manifests())},
     "seals": seals,
+    "meanings": lambda: list(meanings()),
 }
 
 

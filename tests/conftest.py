@@ -6,6 +6,7 @@ import gc
 import glob
 import os
 import shutil
+import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,12 @@ def pytest_collection() -> Generator[None, Any, Any]:
     gc.freeze()
     gc.enable()
     return result
+
+
+def pytest_runtest_teardown() -> None:
+    """Close the pictures of a test: those of twenty tests in one worker would be a warning, which fails the next."""
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

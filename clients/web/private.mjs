@@ -13,7 +13,7 @@ const NAMES = `
   store contains evenRatio cells payloadBytes digest claimedForever later over pick known epochDays shown maps
   exactLimit columns optedOutBefore ratioBefore publicWords mapped typed follow deliver timer fine either filler
   reportsBefore armOf decided acceptsAny extras scale entry equals wait sums tails branch rises roundings leaves draft
-  wide allowedEver starts joined kept source when spare acceptedBy spans
+  wide allowedEver starts joined kept source when spare acceptedBy spans coded needed drawnArm askAll fresh field
 `;
 const names = NAMES.trim().split(/\s+/);
 // Letters that are no members themselves. Two begin with a capital, so that none is `at`, `id` or `of`.

@@ -6,25 +6,53 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce_experiments import planned, words
+from sottovoce_experiments.coverage import within_groups
 from sottovoce_experiments.coverage.declared import distributions as studies_of_distributions
 from sottovoce_experiments.coverage.declared import rounds as studies_of_rounds
 from sottovoce_experiments.coverage.declared import shares as studies_of_shares
 from sottovoce_experiments.coverage.declared import studies
 from sottovoce_experiments.coverage.declared import unseen as studies_unseen
-from sottovoce_experiments.distribution import compared, designs, frontier, heaped, reports, table_2, wave, wave_figures
+from sottovoce_experiments.distribution import (
+    compared,
+    designs,
+    frontier,
+    heaped,
+    range_decoders,
+    range_designs,
+    range_trees,
+    reports,
+    table_2,
+    wave,
+    wave_figures,
+)
 from sottovoce_experiments.distribution import decoders as distribution_decoders
 from sottovoce_experiments.experiment import Experiment
 from sottovoce_experiments.frequencies import decoders, sok
 from sottovoce_experiments.group_means import losses as group_losses
 from sottovoce_experiments.group_means import real as group_real
 from sottovoce_experiments.group_means import synthetic as group_synthetic
+from sottovoce_experiments.hypotheses import null as null_tests
+from sottovoce_experiments.hypotheses import planned_power
+from sottovoce_experiments.hypotheses import power as power_of_tests
+from sottovoce_experiments.hypotheses import watched as watched_tests
+from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.survey import tables as survey
+from sottovoce_experiments.tables import bits as table_bits
+from sottovoce_experiments.tables import coverage as table_coverage
+from sottovoce_experiments.tables import designs as table_designs
+from sottovoce_experiments.tables import fits as table_fits
+from sottovoce_experiments.tables import published as table_published
+from sottovoce_experiments.tables import second_round as table_rounds
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *group_synthetic.EXPERIMENTS,
     *group_real.EXPERIMENTS,
     group_losses.EXPERIMENT,
     planned.EXPERIMENT,
+    null_tests.EXPERIMENT,
+    planned_power.EXPERIMENT,
+    power_of_tests.EXPERIMENT,
+    watched_tests.EXPERIMENT,
     *sok.EXPERIMENTS,
     decoders.EXPERIMENT,
     *survey.EXPERIMENTS,
@@ -38,6 +66,18 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *wave_figures.EXPERIMENTS,
     designs.EXPERIMENT,
     compared.EXPERIMENT,
+    range_designs.EXPERIMENT,
+    range_trees.EXPERIMENT,
+    range_decoders.EXPERIMENT,
+    table_designs.EXPERIMENT,
+    table_coverage.EXPERIMENT,
+    table_fits.EXPERIMENT,
+    table_bits.EXPERIMENT,
+    table_bits.FITS,
+    table_published.EXPERIMENT,
+    table_rounds.EXPERIMENT,
+    quantiles.EXPERIMENT,
+    within_groups.EXPERIMENT,
     *studies.STUDIES,
     *studies_of_distributions.STUDIES,
     *studies_of_shares.STUDIES,

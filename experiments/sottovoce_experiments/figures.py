@@ -138,9 +138,62 @@ def planned(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return figure
 
 
+def rejections(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Rejection rates of true hypotheses beside the level, a colour for each test."""
+    figure, axes = plain(experiment.title)
+    for place, test in enumerate(dict.fromkeys(row["test"] for row in rows)):
+        rates = [100 * float(row["at_5"]) for row in rows if row["test"] == test]
+        axes.plot(rates, [place] * len(rates), "o", color=f"C{place}", alpha=0.6, label=str(test))
+    axes.axvline(5, color="0.6")
+    axes.set_yticks([])
+    axes.set_xlabel("rejected at the level 5 %, in per cent")
+    axes.legend()
+    return figure
+
+
+def planned_powers(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Planned and measured power, a colour for each test."""
+    figure, axes = plain(experiment.title)
+    for place, test in enumerate(dict.fromkeys(row["test"] for row in rows)):
+        points = [(100 * float(row["power"]), 100 * float(row["seen"])) for row in rows if row["test"] == test]
+        axes.plot(*zip(*points, strict=True), "o", color=f"C{place}", alpha=0.6, label=str(test))
+    axes.plot([40, 100], [40, 100], color="0.6")
+    axes.set_xlabel("planned power, in per cent")
+    axes.set_ylabel("seen, in per cent")
+    axes.legend()
+    return figure
+
+
 def plain(title: str) -> tuple[Figure, Axes]:
     """A picture of one plot."""
     figure = Figure(figsize=(6.4, 4.4))
     axes = figure.subplots()
     axes.set_title(title, fontsize="medium")
     return figure, axes
+
+
+def powers(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Measured power against the predicted one."""
+    figure, axes = plain(experiment.title)
+    for place, test in enumerate(dict.fromkeys(row["test"] for row in rows)):
+        own = [row for row in rows if row["test"] == test]
+        predicted, power = ([100 * float(row[name]) for row in own] for name in ("predicted", "power"))
+        axes.plot(predicted, power, "o", color=f"C{place}", label=str(test))
+    axes.plot([0, 100], [0, 100], color="0.6")
+    axes.set_xlabel("predicted power, per cent")
+    axes.set_ylabel("measured power, per cent")
+    axes.legend()
+    return figure
+
+
+def watched(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """How often watched experiments reject a true hypothesis: by e-values, and by the usual p-value."""
+    figure, axes = plain(experiment.title)
+    null = [row for row in rows if not row["difference"]]
+    for name, text in (("at_5", "e-value reached 20"), ("naive", "p-value was below 5 %")):
+        axes.plot([100 * float(row[name]) for row in null], range(len(null)), "o", label=text)
+    axes.axvline(5, color="0.6")
+    axes.set_yticks(range(len(null)), [f"epsilon {row['epsilon']:g}, ratio {row['ratio']}" for row in null])
+    axes.set_xlabel("streams, per cent")
+    axes.legend()
+    return figure

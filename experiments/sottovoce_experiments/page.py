@@ -132,6 +132,7 @@ def rewritten(old: str, head: str, order: Sequence[str], new: Mapping[str, str])
 def rewrite(folder: Path, section: Section, name: str, order: Sequence[str], rows: Sequence[Row]) -> Path:
     """Writes one section into its page, which lies in this folder."""
     path = folder / section.page.file
+    path.parent.mkdir(parents=True, exist_ok=True)
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     path.write_text(rewritten(old, section.page.head, order, {name: section.markdown(rows)}), encoding="utf-8")
     return path

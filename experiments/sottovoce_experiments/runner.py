@@ -156,6 +156,6 @@ def data_file(name: str) -> Path:
     if not folder or not path.is_file():
         raise ParameterError(
             f"This experiment needs the file {name} in the folder that {DATA_VARIABLE} names: {SOURCES[name]}; the page"
-            " docs/reproduce.md says how."
+            " docs/results/index.md says how."
         )
     return path

@@ -1,1 +1,1 @@
-"""Fuzzers of the collector, for `make fuzz`."""
+"""Fuzzers of channels, specifications and the collector, for `make fuzz`, and the brute force that tests share."""

@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from sottovoce.client.sealing import seal
 from sottovoce.core.asked import Asked
-from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import Collection, StudyFacts
 from sottovoce.core.exchange.wire import VERSION, Batch
 from sottovoce.protocols.ask import AskEveryone
 from sottovoce.protocols.nested.parallel import Branch, Parallel

@@ -18,7 +18,7 @@ from scripts.mutants.trees import Tree
 # These look at the repository, build the wheel, or run the commands of this folder.
 NOT_TRACED = (
     "tests/whole/test_repository.py",
-    "tests/whole/test_wheel.py",
+    "tests/release/test_wheel.py",
     "tests/whole/test_mutants.py",
     "tests/whole/test_rooms.py",
 )

@@ -18,8 +18,8 @@ _NAMES = {
     **{
         name: f"core.question:{name}"
         for name in (
-            "Attributes", "Cdf", "CircularMean", "Density", "Distribution", "Frequency", "GroupMean", "Mean",
-            "Quantile", "Range", "Variance", "VectorMean",
+            "Attributes", "Cdf", "CircularMean", "Density", "Distribution", "Frequency", "GroupMean", "Joint",
+            "Mean", "Quantile", "Range", "Variance", "VectorMean",
         )
     },
     **{
@@ -42,6 +42,10 @@ _NAMES = {
     "PoorIntervalWarning": "estimate.request:PoorIntervalWarning",
     "decoder": "estimate.decoder:decoder",
     "combine": "estimate.combine:combine",
+    "compare": "estimate.comparison.compare:compare",
+    "goodness_of_fit": "estimate.comparison.chi_square:goodness_of_fit",
+    "independence": "estimate.comparison.chi_square:independence",
+    "TestOf": "study.power.test_of:TestOf",
     "Prior": "estimate.prior:Prior",
     "metrics": "estimate.metrics",
     "Certificate": "privacy.certificate:Certificate",
@@ -58,8 +62,10 @@ _NAMES = {
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "GaussianMeanKnownSigma": "protocols.gaussian.known:GaussianMeanKnownSigma",
     "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
+    "QuantileRounds": "protocols.quantile.rounds:QuantileRounds",
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
     "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
+    "TableViews": "protocols.shares.tables:TableViews",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }  # fmt: skip
 

@@ -27,6 +27,7 @@ from sottovoce.core.question import Density as Density
 from sottovoce.core.question import Distribution as Distribution
 from sottovoce.core.question import Frequency as Frequency
 from sottovoce.core.question import GroupMean as GroupMean
+from sottovoce.core.question import Joint as Joint
 from sottovoce.core.question import Mean as Mean
 from sottovoce.core.question import Quantile as Quantile
 from sottovoce.core.question import Range as Range
@@ -36,6 +37,9 @@ from sottovoce.core.registry import mechanism as mechanism
 from sottovoce.core.registry import names as names
 from sottovoce.estimate import metrics as metrics
 from sottovoce.estimate.combine import combine as combine
+from sottovoce.estimate.comparison.chi_square import goodness_of_fit as goodness_of_fit
+from sottovoce.estimate.comparison.chi_square import independence as independence
+from sottovoce.estimate.comparison.compare import compare as compare
 from sottovoce.estimate.decoder import decoder as decoder
 from sottovoce.estimate.estimate import Estimate as Estimate
 from sottovoce.estimate.prior import Prior as Prior
@@ -48,12 +52,15 @@ from sottovoce.privacy.certificate import Certificate as Certificate
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma as GaussianMeanKnownSigma
 from sottovoce.protocols.gaussian.unknown import GaussianMeanUnknownSigma as GaussianMeanUnknownSigma
 from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds as AdaptiveMeanRounds
+from sottovoce.protocols.quantile.rounds import QuantileRounds as QuantileRounds
 from sottovoce.protocols.ranges.mean import RangeSearchMean as RangeSearchMean
 from sottovoce.protocols.shares.attributes import SampledAttributes as SampledAttributes
+from sottovoce.protocols.shares.tables import TableViews as TableViews
 from sottovoce.protocols.simulate import simulate as simulate
 from sottovoce.protocols.variance.rounds import VarianceRounds as VarianceRounds
 from sottovoce.study.plan import Plan as Plan
 from sottovoce.study.plan import plan as plan
+from sottovoce.study.power.test_of import TestOf as TestOf
 from sottovoce.study.reading import read_study as read_study
 from sottovoce.study.simulating import simulate_study as simulate_study
 from sottovoce.study.study import Study as Study
@@ -84,6 +91,7 @@ __all__ = [
     "GroupMean",
     "Integers",
     "Interval",
+    "Joint",
     "Mean",
     "Mechanism",
     "MismatchError",
@@ -95,6 +103,7 @@ __all__ = [
     "Prior",
     "PrivacyError",
     "Quantile",
+    "QuantileRounds",
     "Range",
     "RangeSearchMean",
     "Record",
@@ -105,14 +114,19 @@ __all__ = [
     "Sparse",
     "SpecError",
     "Study",
+    "TableViews",
     "Tally",
+    "TestOf",
     "Text",
     "Variance",
     "VarianceRounds",
     "VectorMean",
     "audit",
     "combine",
+    "compare",
     "decoder",
+    "goodness_of_fit",
+    "independence",
     "mechanism",
     "metrics",
     "names",

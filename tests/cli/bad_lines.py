@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-GRR = "--method grr --epsilon 1 --low 0 --high 9"
+GRR = "--method grr --epsilon 1 --low 0 --high 9 --whole"
 V = f"--column v {GRR}"
 BAD = {
-    "demo: budget": ("demo --epsilon -1", "'epsilon' parameter"),
+    "demo: budget": ("demo --epsilon -1", "value of --epsilon must be"),
     "methods: option": ("methods --nope", "The arguments of sottovoce methods have an unknown option"),
     "bench: option": ("bench --nope", "The arguments of sottovoce bench have an unknown option"),
-    "bench: option of durations": ("bench --reports 100", "belong to --duration"),
-    "bench: few reports": ("bench --duration --no-tick --method grr --reports 10", "'reports' parameter"),
-    "bench: unknown method": ("bench --duration --method grrr", "There is no mechanism"),
-    "bench: no pure guarantee": ("bench --duration --method priv-unit", "with a pure guarantee"),
-    "bench: no processes": ("bench --duration --method grr --jobs 0", "at least one process"),
+    "audit: option of timing": ("audit --name grr --reports 100", "belong to --timing"),
+    "timing: few reports": ("audit --timing --no-tick --name grr --reports 10", "value of --reports must be"),
+    "timing: unknown method": ("audit --timing --name grrr", "There is no mechanism"),
+    "timing: no pure guarantee": ("audit --timing --name priv-unit", "with a pure guarantee"),
+    "timing: no processes": ("audit --timing --name grr --jobs 0", "value of --jobs must be"),
     "explain: budget": ("explain 0", "'epsilon' parameter"),
     "explain: nothing": ("explain", "The arguments of explain are EPSILON [--prior PRIOR]"),
     "explain: no number": ("explain 1 --choices x", "Invalid arguments"),
@@ -65,7 +65,10 @@ BAD = {
         f"privatize mac.csv {V} -o out.parquet",
         "The input: A line of CSV cannot be read: new-line",
     ),
-    "privatize: long delimiter": (f"privatize good.csv {V} --delimiter ab -o out.parquet", "'delimiter' parameter"),
+    "privatize: long delimiter": (
+        f"privatize good.csv {V} --delimiter ab -o out.parquet",
+        "value of --delimiter must be",
+    ),
     "privatize: no delimiter": (f"privatize good.csv {V} --delimiter '' -o out.parquet", "one ASCII character"),
     "privatize: odd delimiter": (f"privatize good.csv {V} --delimiter § -o out.parquet", "one ASCII character"),
     "privatize: quote delimiter": (f"privatize good.csv {V} --delimiter '\"' -o out.parquet", "other than a quote"),
@@ -120,10 +123,10 @@ BAD = {
     ),
     "privatize: columns of categories": (
         "privatize good.csv --column v,text --epsilon 1 --categories a,b -o out.parquet",
-        "their budgets add up",
+        "Several columns need a list each",
     ),
     "privatize: columns and ranges": (
-        "privatize good.csv --column v,text --epsilon 1 --low 0,1,2 --high 9 -o out.parquet",
+        "privatize good.csv --column v,text --epsilon 1 --low 0,1,2 --high 9 --whole -o out.parquet",
         "one number each, or 2 numbers with commas",
     ),
     "privatize: columns of a specification": (
@@ -136,21 +139,23 @@ BAD = {
         "--question must be one of frequency",
     ),
     "privatize: variance": (
-        "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --question variance -o out.parquet",
+        "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --whole --question variance -o out.parquet",
         "--question must be one of mean, frequency",
     ),
     "privatize: option of no method": (
-        "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --option g=4 -o out.parquet",
+        "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --whole --option g=4 -o out.parquet",
         "--option is for a method",
     ),
     "privatize: method of the papers": (
-        "privatize good.csv --column v --method calm --epsilon 1 --low 0 --high 9 -o out.parquet",
+        "privatize good.csv --column v --method calm --epsilon 1 --low 0 --high 9 --whole -o out.parquet",
         "CALM is known from the papers, and is not here yet.",
     ),
-    "plan: unknown question": ("plan median --low 0 --high 9 --epsilon 1", "one of mean, frequency, variance, distr"),
+    "plan: unknown question": ("plan mode --low 0 --high 9 --epsilon 1", "one of mean, frequency, variance, distr"),
     "plan: no study": ("plan nowhere.toml --participants 100", "The study file cannot be read: No such file"),
     "study: no study": ("study check nowhere.toml", "The study file cannot be read: No such file"),
     "simulate: no study": ("simulate good.csv good.csv", "The study file has a mistake, line 1: "),
+    "compare: two forms": ("compare good.csv good.csv --csv --json", "as --json or as --csv, not as both"),
+    "report: no study": ("report none.toml -o out.html", "The study file cannot be read"),
     "dossier: no study": ("dossier good.csv --participants 9 -o out", "The study file has a mistake, line 1: "),
     "chaos: no kills": ("chaos --kills 0", "--kills"),
     "shuffle: nothing": ("shuffle", "Name the collector to pass reports on to"),
@@ -168,22 +173,28 @@ BAD = {
     "close: no store": ("close nowhere.sqlite", "There is no store at this path"),
     "invite: no store": ("invite nowhere.sqlite --count 3 -o out.txt", "There is no store at this path"),
     "token: no store": ("token nowhere.sqlite --name anna --scope read", "There is no store at this path"),
-    "plan: one of three": ("plan mean --low 0 --high 9 --epsilon 1", "two of epsilon, participants and an error"),
+    "plan: one of three": (
+        "plan mean --low 0 --high 9 --whole --epsilon 1",
+        "two of epsilon, participants and an error",
+    ),
     "plan: too few people": (
-        "plan frequency --low 0 --high 9 --participants 50 --half-width 0.001",
+        "plan frequency --low 0 --high 9 --whole --participants 50 --half-width 0.001",
         "No epsilon up to 20 gives this error: more participants are needed.\n",
     ),
     "plan: too many values": (
-        "plan frequency --low 0 --high 99999999 --epsilon 1 --participants 50",
+        "plan frequency --low 0 --high 99999999 --whole --epsilon 1 --participants 50",
         "there is no method for so many categories.\n",
     ),
-    "plan: no domain": ("plan mean --epsilon 1 --participants 9", "give one of --categories"),
+    "plan: no domain": (
+        "plan mean --epsilon 1 --participants 9",
+        "The range of the answers is missing: give --low and --high",
+    ),
     "plan: groups without values": (
         "plan group-mean --categories a,b --epsilon 1 --participants 9",
         "A group and its value",
     ),
     "plan: vector without size": (
-        "plan vector-mean --low 0 --high 1 --epsilon 1 --participants 9",
+        "plan vector-mean --low 0 --high 1 --whole --epsilon 1 --participants 9",
         "needs --dimensions",
     ),
     "plan: vector with a step": (
@@ -191,7 +202,7 @@ BAD = {
         "--step needs a range for each number of a vector",
     ),
     "plan: vector of both kinds": (
-        "plan vector-mean --dimensions 9 --radius 1 --most 2 --epsilon 1 --participants 9",
+        "plan vector-mean --dimensions 9 --radius 1 --max-nonzero 2 --epsilon 1 --participants 9",
         "not both",
     ),
     "plan: vector of categories": ("plan vector-mean --categories a,b --epsilon 1 --participants 9", "numbers only"),
@@ -199,8 +210,11 @@ BAD = {
         "plan mean --categories a,b --epsilon 1 --participants 9",
         "'domain' parameter of mean must be a domain of numbers",
     ),
-    "plan: budget": ("plan mean --low 0 --high 9 --epsilon x --participants 9", "'epsilon' parameter of plan"),
-    "plan: picture": ("plan mean --low 0 --high 9 --epsilon 1 --participants 9 --picture p.gif", ".svg or .png"),
+    "plan: budget": ("plan mean --low 0 --high 9 --whole --epsilon x --participants 9", "value of --epsilon must be"),
+    "plan: picture": (
+        "plan mean --low 0 --high 9 --whole --epsilon 1 --participants 9 --picture p.gif",
+        ".svg or .png",
+    ),
     "privatize: outside, to csv": (
         f"privatize outside.csv {V} -o out.csv --write-spec out.json",
         "lie outside the domain",
@@ -218,12 +232,12 @@ BAD = {
     ),
     "privatize: no method": ("privatize good.csv --column v -o out.parquet", "Which budget? Give --epsilon"),
     "privatize: unknown method": (
-        "privatize good.csv --column v --method x --epsilon 1 --low 0 --high 9 -o out.parquet",
+        "privatize good.csv --column v --method x --epsilon 1 --low 0 --high 9 --whole -o out.parquet",
         "There is no mechanism of this name",
     ),
     "privatize: budget": (
-        "privatize good.csv --column v --method grr --epsilon x --low 0 --high 9 -o out.parquet",
-        "'epsilon' parameter of grr must be a number in (0, 20].\n",
+        "privatize good.csv --column v --method grr --epsilon x --low 0 --high 9 --whole -o out.parquet",
+        "The value of --epsilon must be a number in (0, 20].\n",
     ),
     "privatize: unknown option": (
         f"privatize good.csv {V} --option g=2 -o out.parquet",
@@ -241,8 +255,8 @@ BAD = {
         "--option gives one parameter twice",
     ),
     "privatize: bounds": (
-        "privatize good.csv --column v --method grr --epsilon 1 --low 0.5 --high 9 -o out.parquet",
-        "a whole number, unless --real or --step",
+        "privatize good.csv --column v --method grr --epsilon 1 --low 0.5 --high 9 --whole -o out.parquet",
+        "The value of --low must be a whole number, because --whole is given.",
     ),
     "privatize: step without a range": (
         "privatize good.csv --column v --epsilon 1 --categories 1,2 --step 0.5 -o out.parquet",
@@ -250,9 +264,9 @@ BAD = {
     ),
     "privatize: step that does not fit": (
         "privatize good.csv --column v --epsilon 1 --low 0 --high 9 --step 0.7 -o out.parquet",
-        "'step' parameter of interval must be a number above 0 of which high - low is a multiple",
+        "The value of --step must be a number above 0 of which high - low is a multiple",
     ),
-    "privatize: continuum": (f"privatize good.csv {V} --real -o out.parquet", "not a continuum"),
+    "privatize: continuum": (f"privatize good.csv {V.replace(' --whole', '')} -o out.parquet", "not a continuum"),
     "privatize: spec and more": (f"privatize good.csv {V} --spec spec.json -o out.parquet", "leave out the options"),
     "privatize: not pure": ("privatize good.csv --column v --spec impure.json -o out.parquet", "pure guarantees only"),
     "privatize: exists": (f"privatize good.csv {V} -o good.parquet", "The output exists: --force overwrites it"),
@@ -286,7 +300,7 @@ BAD = {
     "tally: other tally": ("tally good.parquet other.tally -o out.tally", "Input 2 of 2: Cannot add tallies"),
     "tally: forged": ("tally forged.parquet --strict -o out.tally", "is invalid for this mechanism"),
     "tally: cut tally": ("tally cut.tally -o out.tally", "The input: This tally is damaged or cut off"),
-    "tally: no tally": ("tally fake.tally -o out.tally", "The input: These bytes are not a tally"),
+    "tally: no tally": ("tally fake.tally -o out.tally", "The input: The bytes are not a tally"),
     "tally: cut stream": ("tally cut.arrow -o out.tally", "The input: The stream of reports was cut off after 4"),
     "tally: csv alone": ("tally reports.csv -o out.tally", "CSV does not say which mechanism made it: add --spec"),
     "tally: no csv of reports": ("tally good.csv --spec spec.json -o out.tally", "come with a column 'report'"),
@@ -314,10 +328,10 @@ BAD = {
     ),
     "estimate: strict": ("estimate forged.parquet --strict", "is invalid for this mechanism"),
     "tally: odd format": ("tally good.parquet --format xls -o out.tally", "must be one of csv, parquet, arrow, tally"),
-    "tally: nowhere to go": ("tally good.parquet", "A tally goes to --output; --sql prints a query instead."),
+    "tally: nowhere to go": ("tally good.parquet", "A tally goes to --output FILE; --sql prints a query instead."),
     "tally: query and output": ("tally spec.json --sql duckdb -o out.tally", "--sql prints a query instead."),
     "tally: no such database": ("tally spec.json --sql oracle", "one of duckdb, spark, postgresql"),
-    "tally: two queries": ("tally spec.json spec.json --sql duckdb", "--sql takes one file"),
+    "tally: two queries": ("tally spec.json spec.json --sql duckdb", "--sql needs one specification"),
     "tally: no pattern": ("tally *.none -o out.tally", "The input is a pattern that no file matches"),
     "tally: empty folder": ("tally folder -o out.tally", "The input is a folder in which no Parquet file is found"),
     "tally: no store": ("tally nothing://somewhere -o out.tally", "an address that pyarrow does not know"),
@@ -331,13 +345,13 @@ BAD = {
     "tally: full": ("tally good.parquet -o /dev/full", "The output cannot be written: No space left"),
     "estimate: no file": ("estimate nowhere.tally", "The input cannot be read"),
     "estimate: cut": ("estimate cut.tally", "damaged or cut off"),
-    "estimate: level": ("estimate good.parquet --level 95", "'level' parameter of ci must be a number in (0, 1)"),
-    "estimate: method": ("estimate good.parquet --method bayes", "one of exact, wilson, normal"),
+    "estimate: level": ("estimate good.parquet --level 95", "--level is a share between 0 and 1: write 0.95 for 95 %."),
+    "estimate: method": ("estimate good.parquet --interval bayes", "must be one of normal, guarded"),
     "estimate: target": ("estimate good.parquet --target all", "'population' or 'sample'"),
     "estimate: projection": (
         "estimate good.parquet --decoder cone",
         "Unknown decoder. Known: ",
     ),
-    "estimate: top": ("estimate good.parquet --top 0", "The value of --top must be a number of its type from 1;"),
+    "estimate: top": ("estimate good.parquet --top 0", "The value of --top must be a number from 1;"),
     "estimate: two forms": ("estimate good.parquet --json --csv", "not as both"),
 }

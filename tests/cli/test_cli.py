@@ -98,8 +98,8 @@ def test_the_demo_as_json(run: Run) -> None:
 def test_the_picture_of_the_readme_is_that_of_the_demo(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "demo.svg"
     assert run("demo", "--json", "--picture", str(path))[0] == 0
-    shown = Path(__file__).resolve().parents[2] / "docs" / "demo.svg"
-    assert shown.read_bytes() == path.read_bytes(), "Run `sottovoce demo --picture docs/demo.svg --force`."
+    shown = Path(__file__).resolve().parents[2] / "docs" / "pictures" / "demo.svg"
+    assert shown.read_bytes() == path.read_bytes(), "Run `sottovoce demo --picture docs/pictures/demo.svg --force`."
     one_sentence(run("demo", "--picture", str(path)), "The picture")
 
 
@@ -219,7 +219,7 @@ def test_an_audit_that_fails_ends_with_code_1(run: Run, monkeypatch: pytest.Monk
         (["audit", "--json"], "--all"),
         (["audit", "--name", "nope"], "no mechanism of this name. Known: 1bit-mean"),
         (["audit", "--name", ""], "no mechanism of this name. Known: 1bit-mean"),
-        (["audit", "--bogus"], "The arguments of sottovoce audit have an unknown option"),
+        (["audit", "--xyzzy"], "The arguments of sottovoce audit have an unknown option"),
         (["audit", "--name"], "An option lacks its value, or has a value and takes none"),
         (["audit", "--json=x"], "An option lacks its value, or has a value and takes none"),
         (["privatize"], "INPUT is missing"),

@@ -67,8 +67,8 @@ def test_a_column_of_truth_values_is_read_as_the_domain_says_it(kind: str, tmp_p
         values = [next(label for label in labels if label.lower() == str(value).lower()) for value in smokes]
         assert privatized(path, *asked, "--categories", ",".join(labels))[1] == expected(mechanism, values)
     mechanism = sv.mechanism("grr", sv.Integers(0, 1), epsilon=1)
-    assert privatized(path, *asked, "--low", 0, "--high", 1)[1] == expected(mechanism, smokes.astype(int))
-    for domain in (["--categories", "yes,no"], ["--low", 0, "--high", 9]):
+    assert privatized(path, *asked, "--low", 0, "--high", 1, "--whole")[1] == expected(mechanism, smokes.astype(int))
+    for domain in (["--categories", "yes,no"], ["--low", 0, "--high", 9, "--whole"]):
         done = call("privatize", path, *asked, *domain, "-o", "-")
         assert done.code == 2 and f"{N} of {N} values" in done.err
 
@@ -78,7 +78,7 @@ def test_a_column_of_truth_values_is_read_as_the_domain_says_it(kind: str, tmp_p
 def test_whole_floats_are_whole_numbers(kind: str, method: str, tmp_path: Path) -> None:
     path = write(tmp_path, FRAME.astype({"age": float}), kind)
     mechanism = sv.mechanism(method, sv.Integers(18, 97), epsilon=1)
-    asked = ["--column", "age", "--method", method, "--epsilon", 1, "--low", 18, "--high", 97]
+    asked = ["--column", "age", "--method", method, "--epsilon", 1, "--low", 18, "--high", 97, "--whole"]
     assert privatized(path, *asked)[1] == expected(mechanism, FRAME["age"])
     (tmp_path / "half").mkdir()
     half = write(tmp_path / "half", FRAME.assign(age=[18.5, *[20.0] * (N - 1)]), kind)
@@ -96,7 +96,7 @@ def with_gaps(**columns: list[Any]) -> pd.DataFrame:
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
 def test_empty_cells_are_refused_or_skipped_with_a_count(kind: str, tmp_path: Path) -> None:
     path = write(tmp_path, with_gaps(bmi=[20.0, np.nan, 30.0, np.nan]), kind)
-    asked = ["--column", "bmi", "--method", "piecewise", "--epsilon", 1, "--low", 10, "--high", 60, "--real"]
+    asked = ["--column", "bmi", "--method", "piecewise", "--epsilon", 1, "--low", 10, "--high", 60]
     done = call("privatize", path, *asked, "-o", "-")
     assert done.code == 2 and f"2 of {N} values" in done.err and "row 2 of the data" in done.err
     if kind == "csv":
@@ -180,10 +180,10 @@ def test_a_pair_is_two_columns(kind: str, tmp_path: Path) -> None:
     path = write(tmp_path, FRAME, kind)
     domain = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(10, 60))
     mechanism = sv.mechanism("group-bernoulli", domain, epsilon=2)
-    described = ["--epsilon", 2, "--categories", "f,m", "--low", 10, "--high", 60, "--real"]
+    described = ["--epsilon", 2, "--categories", "f,m", "--low", 10, "--high", 60]
     done, tally = privatized(path, "--column", "sex,bmi", "--method", "group-bernoulli", *described)
     assert tally == expected(mechanism, FRAME[["sex", "bmi"]])
-    assert "This is the epsilon of these columns together: budgets add up" in done.err
+    assert "Epsilon is that of these columns together: budgets add up" in done.err
     rows = json.loads(call("estimate", tmp_path / "out.tally", "--json").out)["rows"]
     assert [row["value"] for row in rows] == ["f", "m"]
     done = call("privatize", path, "--column", "bmi,sex", "--method", "group-bernoulli", *described, "-o", "-")
@@ -195,7 +195,7 @@ def test_a_record_is_read_by_names_and_a_vector_in_order(kind: str, tmp_path: Pa
     path = write(tmp_path, FRAME, kind)
     record = sv.Record({"age": sv.Interval(18, 97), "bmi": sv.Interval(10, 60)})
     mechanism = sv.mechanism("split-n", record, epsilon=1, inner="bernoulli")
-    asked = ["--method", "split-n", "--epsilon", 1, "--option", "inner=bernoulli", "--real"]
+    asked = ["--method", "split-n", "--epsilon", 1, "--option", "inner=bernoulli"]
     described = ["--low", "18,10", "--high", "97,60"]
     tally = expected(mechanism, FRAME[["age", "bmi"]])
     assert privatized(path, "--column", "age,bmi", *asked, *described)[1] == tally
@@ -224,7 +224,7 @@ def test_a_sparse_vector_has_a_column_for_each_place(tmp_path: Path) -> None:
 def test_rows_of_several_columns_are_skipped_together(tmp_path: Path) -> None:
     path = write(tmp_path, with_gaps(sex=["f", None], bmi=[20.0, 30.0, np.nan]))
     domain = sv.Pair(sv.Categories(["f", "m"]), sv.Interval(10, 60))
-    described = ["--epsilon", 2, "--categories", "f,m", "--low", 10, "--high", 60, "--real", "--method", "group-nprr"]
+    described = ["--epsilon", 2, "--categories", "f,m", "--low", 10, "--high", 60, "--method", "group-nprr"]
     done = call("privatize", path, "--column", "sex,bmi", *described, "-o", "-")
     assert f"2 of {N} values of columns 2, 3 of 5" in done.err and "row 2 of the data: an empty cell." in done.err
     done, tally = privatized(path, "--column", "sex,bmi", *described, "--missing", "skip")
@@ -238,10 +238,10 @@ def test_rows_of_several_columns_are_skipped_together(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_plan_chooses_for_pairs_and_vectors_too(tmp_path: Path) -> None:
     path = write(tmp_path, FRAME)
-    described = ["--epsilon", 2, "--categories", "f,m", "--low", 10, "--high", 60, "--real"]
+    described = ["--epsilon", 2, "--categories", "f,m", "--low", 10, "--high", 60]
     done, tally = privatized(path, "--column", "sex,bmi", *described)
     assert "The plan chose group-" in done.err and tally.mechanism.question.kind == "group-mean"
-    done, tally = privatized(path, "--column", "bmi,age", "--epsilon", 2, "--low", 0, "--high", 100)
+    done, tally = privatized(path, "--column", "bmi,age", "--epsilon", 2, "--low", 0, "--high", 100, "--whole")
     assert "The plan chose " in done.err and tally.mechanism.question.kind == "vector-mean"
 
 
@@ -249,7 +249,7 @@ def test_the_plan_chooses_for_pairs_and_vectors_too(tmp_path: Path) -> None:
 def test_budgets_of_several_columns_add_up(tmp_path: Path) -> None:
     asked = ["--column", "sex", "--method", "grr", "--epsilon", 1, "--categories", "f,m"]
     said = "budgets add up if other columns of the same people are privatized too, or the same ones again."
-    assert f"This is the epsilon of this column: {said}" in privatized(write(tmp_path, FRAME), *asked)[0].err
+    assert f"Epsilon is that of this column: {said}" in privatized(write(tmp_path, FRAME), *asked)[0].err
     assert "budgets" not in privatized(write(tmp_path, FRAME[["sex"]]), *asked)[0].err
 
 

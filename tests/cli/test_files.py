@@ -35,7 +35,7 @@ from tests.cli.bad_files import write_bad_files
 from tests.cli.bad_lines import BAD
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "command-line.md"
+PAGE = ROOT / "docs" / "guides/files.md"
 ANIMALS = ("cat", "dog", "newt")
 N = 3_000
 
@@ -141,7 +141,7 @@ def test_reports_and_tally_are_those_of_the_library(name: str, output: str, raw:
 @pytest.mark.parametrize("source", ["people.csv", "people.parquet", "people.arrow", "coded.arrow"])
 @pytest.mark.parametrize("column", ["animal", "age"])
 def test_every_kind_of_input_gives_the_same_reports(source: str, column: str, raw: Path, tmp_path: Path) -> None:
-    domain = ["--categories", ",".join(ANIMALS)] if column == "animal" else ["--low", 0, "--high", 99]
+    domain = ["--categories", ",".join(ANIMALS)] if column == "animal" else ["--low", 0, "--high", 99, "--whole"]
     asked = ["--column", column, "--method", "grr", "--epsilon", 2, *domain, "--seed", 3]
     assert call("privatize", raw / source, *asked, "-o", tmp_path / "out.parquet").code == 0
     assert call("tally", tmp_path / "out.parquet", "-o", tmp_path / "out.tally").code == 0
@@ -166,7 +166,7 @@ def test_pieces_of_a_file_share_no_words(raw: Path, tmp_path: Path, monkeypatch:
     monkeypatch.setattr("sottovoce.files.reports.MAX_ROWS", 13)
     monkeypatch.setattr("sottovoce.files.answers.ROWS", 101)
     mechanism = sv.mechanism("subset", sv.Integers(0, 99), epsilon=1)
-    asked = ["--column", "age", "--method", "subset", "--epsilon", 1, "--low", 0, "--high", 99]
+    asked = ["--column", "age", "--method", "subset", "--epsilon", 1, "--low", 0, "--high", 99, "--whole"]
     call("privatize", raw / "people.parquet", *asked, "-o", tmp_path / "out.parquet", "--seed", 2)
     (batch,) = pq.read_table(tmp_path / "out.parquet").combine_chunks().to_batches()
     expected = mechanism.privatize(answers()["age"], seed=2)
@@ -174,7 +174,7 @@ def test_pieces_of_a_file_share_no_words(raw: Path, tmp_path: Path, monkeypatch:
 
 
 def test_without_a_seed_no_two_runs_are_alike_and_nothing_says_simulation(raw: Path, tmp_path: Path) -> None:
-    asked = ["--column", "age", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 99]
+    asked = ["--column", "age", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 99, "--whole"]
     for name in ("a.parquet", "b.parquet"):
         done = call("privatize", raw / "people.csv", *asked, "-o", tmp_path / name)
         assert done.code == 0 and "simulation" not in done.err and f"{N} reports" in done.err
@@ -187,7 +187,21 @@ def test_without_a_seed_no_two_runs_are_alike_and_nothing_says_simulation(raw: P
 
 def test_csv_as_people_write_it(tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_bytes('\ufeff"the ""v""";w\r\n" 7";"two\r\nlines"\r\n+3;x\r\n\r\n007;y'.encode())
-    asked = ["--column", 'the "v"', "--delimiter", ";", "--method", "grr", "--epsilon", 20, "--low", 0, "--high", 9]
+    asked = [
+        "--column",
+        'the "v"',
+        "--delimiter",
+        ";",
+        "--method",
+        "grr",
+        "--epsilon",
+        20,
+        "--low",
+        0,
+        "--high",
+        9,
+        "--whole",
+    ]
     stream = call("privatize", tmp_path / "odd.csv", *asked, "-o", "-").out
     rows = json.loads(call("estimate", "-", "--json", stdin=stream).out)["rows"]
     assert [round(3 * row["estimate"]) for row in rows] == [0, 0, 0, 1, 0, 0, 0, 2, 0, 0]
@@ -196,13 +210,27 @@ def test_csv_as_people_write_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("delimiter", ["\t", r"\t"])
 def test_a_tab_may_be_spelled(delimiter: str, tmp_path: Path) -> None:
     (tmp_path / "tabs.csv").write_text("v\tw\n7\tx\n")
-    asked = ["--column", "v", "--delimiter", delimiter, "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9]
+    asked = [
+        "--column",
+        "v",
+        "--delimiter",
+        delimiter,
+        "--method",
+        "grr",
+        "--epsilon",
+        1,
+        "--low",
+        0,
+        "--high",
+        9,
+        "--whole",
+    ]
     assert "1 report through" in call("privatize", tmp_path / "tabs.csv", *asked, "-o", "-").err
 
 
 @pytest.mark.parametrize("output", ["out.parquet", "out.arrow"])
 def test_who_counts_simulated_reports_is_told_once(output: str, raw: Path, tmp_path: Path) -> None:
-    asked = ["--column", "age", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 99]
+    asked = ["--column", "age", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 99, "--whole"]
     path = tmp_path / output
     for seed, said in ((["--seed", 1], 1), ([], 0)):
         assert call("privatize", raw / "people.csv", *asked, *seed, "-o", path, "--force").code == 0
@@ -234,7 +262,21 @@ def test_half_hours_are_reported_and_other_numbers_refused(tmp_path: Path) -> No
 
 def test_an_empty_file_gives_no_reports(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("v\n")
-    asked = ["--column", "v", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9, "-o", tmp_path / "r.parquet"]
+    asked = [
+        "--column",
+        "v",
+        "--method",
+        "grr",
+        "--epsilon",
+        1,
+        "--low",
+        0,
+        "--high",
+        9,
+        "--whole",
+        "-o",
+        tmp_path / "r.parquet",
+    ]
     assert call("privatize", tmp_path / "none.csv", *asked).code == 0
     assert call("tally", tmp_path / "r.parquet", "-o", tmp_path / "t.tally").code == 0
     assert tallied(tmp_path, "t.tally").n == 0
@@ -275,7 +317,7 @@ def test_intervals_hold_the_truth_and_options_change_them(made: Path) -> None:
     width = [row["high"] - row["low"] for row in rows_of(made)]
     wider = [row["high"] - row["low"] for row in rows_of(made, "--simultaneous")]
     assert all(a < b for a, b in zip(width, wider, strict=True))
-    assert rows_of(made, "--method", "wilson") != rows_of(made, "--method", "normal") != rows_of(made)
+    assert rows_of(made, "--interval", "wilson") != rows_of(made, "--interval", "normal") != rows_of(made)
     assert sum(row["estimate"] for row in rows_of(made, "--decoder", "simplex")) == pytest.approx(1)
     assert [row["value"] for row in rows_of(made, "--top", 2)] == ["cat", "dog"]
 
@@ -321,7 +363,7 @@ def test_every_verb_is_walked_with_bad_input() -> None:
 
 
 def test_an_end_without_a_count_is_not_taken_for_whole(raw: Path) -> None:
-    asked = ["--column", "age", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 98, "-o", "-"]
+    asked = ["--column", "age", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 98, "--whole", "-o", "-"]
     failed = call("privatize", raw / "people.parquet", *asked)
     assert failed.code == 2
     piped = call("tally", "-", "-o", "-", stdin=failed.out)
@@ -376,7 +418,7 @@ def test_a_file_appears_whole_on_every_system(
 # --- processes --------------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_pipes_between_the_verbs(raw: Path) -> None:
-    privatize = "sottovoce privatize - --column age --method olh --epsilon 2 --low 0 --high 99 -o -"
+    privatize = "sottovoce privatize - --column age --method olh --epsilon 2 --low 0 --high 99 --whole -o -"
     line = f"cat people.csv | {privatize} | sottovoce tally - -o - | sottovoce estimate - --json --top 5"
     done = shell(f"set -o pipefail; {line}", raw)
     assert done.returncode == 0, done.stderr
@@ -386,7 +428,7 @@ def test_pipes_between_the_verbs(raw: Path) -> None:
 
 @pytest.mark.slow
 def test_a_failed_write_and_a_closed_pipe_leave_nothing(raw: Path, tmp_path: Path) -> None:
-    verb = f"sottovoce privatize {raw}/people.csv --column age --method oue --epsilon 1 --low 0 --high 99"
+    verb = f"sottovoce privatize {raw}/people.csv --column age --method oue --epsilon 1 --low 0 --high 99 --whole"
     full = shell(f"ulimit -f 4; {verb} -o out.parquet", tmp_path)
     assert (full.returncode, full.stderr) == (2, "sottovoce: The output cannot be written: File too large.\n")
     closed = shell(f"{verb} -o - | true; echo ${{PIPESTATUS[0]}}", tmp_path)
@@ -411,7 +453,7 @@ def heed_interrupts() -> None:
 @pytest.mark.usefixtures("interrupts_ignored")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_write_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
-    verb = "privatize - --format csv --column v --method grr --epsilon 1 --low 0 --high 9 -o out.parquet"
+    verb = "privatize - --format csv --column v --method grr --epsilon 1 --low 0 --high 9 --whole -o out.parquet"
     command = [sys.executable, "-m", "sottovoce", *verb.split()]
     with subprocess.Popen(
         command, cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts

@@ -151,7 +151,7 @@ def test_privatize_into_a_folder_goes_on(tmp_path: Path, capsys: pytest.CaptureF
     other = [
         "privatize",
         str(tmp_path / "answers"),
-        *["--column", "v", "--method", "grr", "--epsilon", "2", "--low", "0", "--high", "9"],
+        *["--column", "v", "--method", "grr", "--epsilon", "2", "--low", "0", "--high", "9", "--whole"],
     ]
     assert main([*other, *goal]) == 2
     assert "The reports of input 1 of 3: Cannot go on" in capsys.readouterr().err

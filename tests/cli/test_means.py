@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 N = 1_500
 HOURS = np.round(np.random.default_rng(8).uniform(0, 14, N), 3)
 HOURS[:2] = 0, 14
-ASKED = ["--low", 0, "--high", 14, "--real", "--epsilon", "1.5"]
+ASKED = ["--low", 0, "--high", 14, "--epsilon", "1.5"]
 
 
 def built(name: str = "piecewise") -> sv.Mechanism:
@@ -91,7 +91,21 @@ def test_whole_numbers_have_a_mean_too(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("age\n" + "\n".join(map(str, ages)) + "\n")
     mechanism = sv.mechanism("hybrid", sv.Integers(18, 99), epsilon=2)
     expected = mechanism.tally(mechanism.privatize(ages, seed=1))
-    asked = ["--column", "age", "--mechanism", "hybrid", "--epsilon", 2, "--low", 18, "--high", 99, "--seed", 1]
+    asked = [
+        "--column",
+        "age",
+        "--mechanism",
+        "hybrid",
+        "--epsilon",
+        2,
+        "--low",
+        18,
+        "--high",
+        99,
+        "--whole",
+        "--seed",
+        1,
+    ]
     for source in ("a.parquet", "a.csv"):
         stream = call("privatize", tmp_path / source, *asked, "-o", "-").out
         assert sv.Tally.from_bytes(call("tally", "-", "-o", "-", stdin=stream).out) == expected
@@ -121,7 +135,7 @@ def test_methods_targets_and_levels_of_a_mean(tmp_path: Path) -> None:
     for method in ("normal", "betting", "hoeffding", "bernstein", "anytime"):
         for target in ("population", "sample"):
             done = call(
-                "estimate", tmp_path / "out.tally", "--json", "--method", method, "--target", target, "--level", "0.9"
+                "estimate", tmp_path / "out.tally", "--json", "--interval", method, "--target", target, "--level", "0.9"
             )
             if (method, target) == ("anytime", "sample"):
                 assert done.code == 2 and "about the population" in done.err and done.err.count("\n") == 1
@@ -135,7 +149,7 @@ def test_methods_targets_and_levels_of_a_mean(tmp_path: Path) -> None:
     header, row = call("estimate", tmp_path / "out.tally", "--csv").out.decode().splitlines()
     assert header == "value,estimate,std_error,low,high" and row.startswith("mean,")
     for wrong, said in (
-        (["--method", "exact"], "one of normal, betting"),
+        (["--interval", "exact"], "one of normal, betting"),
         (["--decoder", "simplex"], "Known here: linear, range"),
     ):
         done = call("estimate", tmp_path / "out.tally", *wrong)

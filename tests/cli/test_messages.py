@@ -79,7 +79,7 @@ def test_an_id_that_begins_like_another_kind_is_still_an_id(first: bytes, tmp_pa
 def test_the_format_may_be_given(tmp_path: Path) -> None:
     messages = sent(GRR)
     (tmp_path / "odd.csv").write_text(lines(messages))
-    assert "lines of `answer` are --format hex" in count(GRR, tmp_path, tmp_path / "odd.csv").err
+    assert "use --format hex" in count(GRR, tmp_path, tmp_path / "odd.csv").err
     assert count(GRR, tmp_path, tmp_path / "odd.csv", "--format", "hex").code == 0
     assert tallied(tmp_path) == GRR.tally(messages)
     assert count(GRR, tmp_path, "-", "--format", "messages", stdin=b"".join(messages)).code == 0

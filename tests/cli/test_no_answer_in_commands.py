@@ -20,7 +20,7 @@ from tests.cli.bad_lines import BAD
 from tests.whole.sentinel import NUMBER, TEXT, Seen, watched
 
 COMMANDS: dict[str, Any] = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-GRR = "--method grr --epsilon 1 --low 0 --high 9"
+GRR = "--method grr --epsilon 1 --low 0 --high 9 --whole"
 # For each command a line that works in the folder of the fixture, or that fails for another reason; `bench` and `demo`
 # would take long.
 LINES = {
@@ -31,6 +31,7 @@ LINES = {
     "bench": "bench --no-such-option",
     "chaos": "chaos --kills 0",
     "close": "close nowhere.sqlite",
+    "compare": "compare good.parquet good.parquet",
     "demo": "demo --epsilon -1",
     "device": "device nowhere",
     "dossier": "dossier study.toml --participants 1000 -o out",
@@ -39,8 +40,9 @@ LINES = {
     "export": "export nowhere.sqlite -o out.folder",
     "invite": "invite nowhere.sqlite --count 3 -o out.txt",
     "methods": "methods",
-    "plan": "plan frequency --low 0 --high 9 --epsilon 1 --participants 1000",
+    "plan": "plan frequency --low 0 --high 9 --whole --epsilon 1 --participants 1000",
     "privatize": f"privatize good.csv --column v {GRR} -o out.parquet --force",
+    "report": "report nowhere.sqlite -o out.html",
     "reproduce": "reproduce no-such-experiment",
     "restore": "restore nowhere.sqlite --store out.sqlite",
     "serve": "serve nowhere.toml --store out.serve",
@@ -57,7 +59,7 @@ ROLES = [
     f"privatize FILE --column v {GRR} --format csv -o out.parquet --force",
     f"privatize FILE --column text {GRR} --format parquet -o out.parquet --force",
     f"privatize FILE --column v {GRR} --format arrow -o - --output-format csv --write-spec out.json --force",
-    f"privatize FILE --column v {GRR.replace('grr', 'piecewise')} --real --format csv -o out.parquet --force",
+    f"privatize FILE --column v {GRR.replace('grr', 'piecewise')} --format csv -o out.parquet --force",
     "privatize good.csv --column v --spec FILE -o out.parquet --force",
     "privatize good.csv --column v --method grr --epsilon 1 --categories-file FILE -o out.parquet --force",
     f"privatize FILE --column v,text {GRR.replace('grr', 'duchi-linf')} --format csv -o out.parquet --force",
@@ -68,6 +70,8 @@ ROLES = [
     "simulate study.toml FILE --participants 1000",
     "explain FILE --participants 1000",
     "dossier FILE --participants 1000 -o out",
+    "compare FILE good.parquet",
+    "report FILE -o out.html --force",
     "serve FILE --participants 1000 --store out.serve --host nowhere.invalid",
     "status FILE",
     "backup FILE -o out.backup",
@@ -144,7 +148,19 @@ def nothing_shown(arguments: list[str], stdin: bytes = b"") -> int:
 def test_every_command_has_a_line() -> None:
     assert set(LINES) == set(COMMANDS) >= set(BARE)
     files = {"plan", "privatize", "tally", "estimate", "audit", "answer", "study", "simulate", "dossier", "device"}
-    files |= {"explain", "serve", "status", "backup", "restore", "export", "close", "invite", "token"}
+    files |= {
+        "compare",
+        "report",
+        "explain",
+        "serve",
+        "status",
+        "backup",
+        "restore",
+        "export",
+        "close",
+        "invite",
+        "token",
+    }
     assert {role.split()[0] for role in ROLES} == files
 
 

@@ -18,11 +18,11 @@ pytestmark = pytest.mark.slow
 ANSWERS = ("lark", "owl", "neither")
 SHARES = sv.Frequency(sv.Categories(ANSWERS))
 CASES = {
-    "mean --low 0 --high 14 --epsilon 1 --half-width 0.1": (
+    "mean --low 0 --high 14 --whole --epsilon 1 --half-width 0.1": (
         sv.Mean(sv.Integers(0, 14)),
         {"epsilon": 1, "half_width": "0.1"},
     ),
-    "mean --low 0 --high 1.5 --real --epsilon 1 --participants 900": (
+    "mean --low 0 --high 1.5 --epsilon 1 --participants 900": (
         sv.Mean(sv.Interval(0, "1.5")),
         {"epsilon": 1, "participants": 900},
     ),
@@ -38,7 +38,7 @@ CASES = {
         SHARES,
         {"epsilon": 1, "participants": 5000},
     ),
-    "frequency --low 1 --high 5 --participants 5000 --std-error 0.01": (
+    "frequency --low 1 --high 5 --whole --participants 5000 --std-error 0.01": (
         sv.Frequency(sv.Integers(1, 5)),
         {"participants": 5000, "std_error": "0.01"},
     ),
@@ -50,21 +50,21 @@ CASES = {
         sv.VectorMean(sv.Ball(2, 8)),
         {"epsilon": 2, "participants": 1000, "level": 0.9},
     ),
-    "vector-mean --most 3 --high 0.5 --dimensions 100 --epsilon 2 --participants 1000": (
+    "vector-mean --max-nonzero 3 --high 0.5 --dimensions 100 --epsilon 2 --participants 1000": (
         sv.VectorMean(sv.Sparse(100, 3, "0.5")),
         {"epsilon": 2, "participants": 1000},
     ),
-    "vector-mean --low 0,10 --high 9,60 --epsilon 2 --participants 1000": (
+    "vector-mean --low 0,10 --high 9,60 --whole --epsilon 2 --participants 1000": (
         sv.VectorMean(sv.Record({"1": sv.Integers(0, 9), "2": sv.Integers(10, 60)})),
         {"epsilon": 2, "participants": 1000},
     ),
 }
 SLOW = {
-    "variance --low 0 --high 14 --epsilon 1 --participants 20000": (
+    "variance --low 0 --high 14 --whole --epsilon 1 --participants 20000": (
         sv.Variance(sv.Integers(0, 14)),
         {"epsilon": 1, "participants": 20_000},
     ),
-    "group-mean --categories f,m --low 10 --high 60 --epsilon 2 --participants 9000": (
+    "group-mean --categories f,m --low 10 --high 60 --whole --epsilon 2 --participants 9000": (
         sv.GroupMean(sv.Categories(["f", "m"]), sv.Integers(10, 60)),
         {"epsilon": 2, "participants": 9000},
     ),
@@ -98,8 +98,11 @@ def test_a_person_reads_a_table_and_a_sentence() -> None:
 
 def test_a_question_has_one_word() -> None:
     for word in ("shares", "Mean", "groups", "group_mean"):
-        done = call("plan", word, "--low", "0", "--high", "9", "--epsilon", "1", "--participants", "9")
-        assert done.code == 2 and "one of mean, frequency, variance, distribution, group-mean, vector-mean." in done.err
+        done = call("plan", word, "--low", "0", "--high", "9", "--whole", "--epsilon", "1", "--participants", "9")
+        assert (
+            done.code == 2
+            and "one of mean, frequency, variance, distribution, group-mean, vector-mean, quantile" in done.err
+        )
 
 
 # --- the picture ------------------------------------------------------------------------------------------
@@ -164,7 +167,7 @@ def test_without_a_method_the_plan_chooses(method: list[str], tmp_path: Path) ->
 @pytest.mark.parametrize("question", [None, "mean", "frequency"])
 def test_numbers_are_asked_for_their_mean_unless_shares_are_wanted(question: str | None, tmp_path: Path) -> None:
     people, hours = write_people(tmp_path), sv.Integers(0, 14)
-    asked = ["--column", "hours", "--low", 0, "--high", 14, "--epsilon", 1]
+    asked = ["--column", "hours", "--low", 0, "--high", 14, "--whole", "--epsilon", 1]
     named = [] if question is None else ["--question", question]
     done = call("privatize", people, *asked, *named, "-o", tmp_path / "r.csv", "--write-spec", tmp_path / "s.json")
     assert done.code == 0, done.err
@@ -178,7 +181,7 @@ def test_only_mechanisms_with_a_pure_guarantee_are_chosen(monkeypatch: pytest.Mo
     ball = sv.VectorMean(sv.Ball(1, 8))
     impure = sv.plan(ball, epsilon=1, participants=1)
     monkeypatch.setattr("sottovoce.cli.privatize.plan", lambda *_, **__: impure)
-    asked = ["--column", "hours", "--low", 0, "--high", 14, "--epsilon", 1, "-o", tmp_path / "r.parquet"]
+    asked = ["--column", "hours", "--low", 0, "--high", 14, "--whole", "--epsilon", 1, "-o", tmp_path / "r.parquet"]
     done = call("privatize", write_people(tmp_path), *asked)
     assert done.code == 2 and "No method with a pure guarantee" in done.err
     assert not (tmp_path / "r.parquet").exists()

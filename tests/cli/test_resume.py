@@ -166,7 +166,7 @@ def test_rows_of_a_query_say_what_was_refused(runs: Runs, capsys: pytest.Capture
         said = capsys.readouterr().err
         assert "3 of 5 reports left out as invalid: 2 with a payload that no device sends, 1 of a wrong length" in said
     assert main([*runs.line(path), "--format", "rows", "--strict"]) == 2
-    assert "which a strict count refuses" in capsys.readouterr().err
+    assert "A strict count refuses" in capsys.readouterr().err
 
 
 def test_rows_of_wrong_lengths_are_left_out_for_the_reasons_of_engines(

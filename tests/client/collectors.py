@@ -13,7 +13,8 @@ from typing import Any
 
 import sottovoce as sv
 from sottovoce.client.transport import HttpTransport, Reply
-from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import Collection, StudyFacts
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.core.round import Arm, Round
 from tests.client.toys import unary

@@ -486,7 +486,7 @@ def test_runs_alternate_and_are_timed_without_a_collector() -> None:
 @pytest.mark.slow
 @built_once
 def test_the_page_shows_every_mechanism() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "duration.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "results/timing.md").read_text("utf-8")
     with_tick, without = page.split("Without the tick")
     for name in PURE:
         assert with_tick.count(f"| `{name}` |") == 1

@@ -217,7 +217,7 @@ def test_the_lifetime_limit_is_that_of_the_device(path: Path) -> None:
 
 def test_a_lifetime_limit_may_be_spent_to_the_last_digit(path: Path) -> None:
     mechanism = TOYS["unary"]
-    limit = mechanism.guarantee.charge(mechanism.ratio_forever)
+    limit = mechanism.guarantee.charge(mechanism.ratio_forever).epsilon
     assert Memo(path).keep(mechanism, 1, lifetime=limit) == Memo(path).keep(mechanism, 1)
     with pytest.raises(sv.PrivacyError, match="lifetime limit, so it no longer answers"):
         Memo(path).keep(mechanism, 1, lifetime=limit.next_minus())

@@ -26,7 +26,8 @@ from sottovoce.client.transport import REFUSALS, Interrupted, Reply, Unreached
 from sottovoce.core.arithmetic.rational import loss
 from sottovoce.core.errors import DomainError, PrivacyError
 from sottovoce.core.exchange import codec
-from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.core.round import Arm, Round
 from sottovoce.testing.statistics import check_rate
 from tests.client.collectors import ANSWERS, COUNTED, Scripted, memoised, sleep
@@ -108,12 +109,33 @@ def test_ids_that_an_arm_does_not_take_do_not_change_how_often_it_is_drawn() -> 
 
 
 def test_every_answer_is_checked_before_a_coin_is_drawn(path: Path) -> None:
-    for answers in ({"hours": 7}, {"hours": 15, "smoker": "no"}, {"hours": 7, "smoker": "maybe"}, {}, None):
+    for answers in ({"hours": 15, "smoker": "no"}, {"hours": 7, "smoker": "maybe"}, None):
         with pytest.raises((DomainError, sv.ParameterError)) as refused:
             device(path).answer(sleep(), answers)  # type: ignore[arg-type]
         assert "maybe" not in str(refused.value) and "15" not in str(refused.value)
     assert not path.exists()
     assert device(path).answer(sleep(), {"hours": 7, "smoker": "refused"}).state == "queued"
+
+
+def test_the_question_is_drawn_first_and_stays_until_a_report_is_written(tmp_path: Path) -> None:
+    """Nobody picks a question: asking again, or leaving the answer out, draws nothing new."""
+    manifest, asked = sleep(), Counter[str]()
+    assert {*ANSWERS} == {"hours", "smoker"}
+    for number in range(40):
+        me = device(tmp_path / str(number))
+        (drawn,) = me.asks(manifest)
+        with pytest.raises(sv.ParameterError, match=f"The question '{drawn}' needs an answer"):
+            me.answer(manifest, {key: value for key, value in ANSWERS.items() if key != drawn})
+        assert device(tmp_path / str(number)).asks(manifest) == (drawn,)
+        assert me.answer(manifest, {drawn: ANSWERS[drawn]}).question == drawn
+        asked[drawn] += 1
+    assert {*asked} == {"hours", "smoker"}  # one of them alone has probability 2**-39
+    about = replace(manifest.facts, collection=replace(manifest.facts.collection, ask_all=True))
+    everything = Manifest.from_spec(replace(manifest, facts=about).content)
+    assert everything.facts.collection.ask_all
+    assert device(None).asks(everything) == ("hours", "smoker")
+    with pytest.raises(sv.ParameterError, match="needs an answer"):
+        device(None).answer(everything, {"hours": 7})
 
 
 def test_chosen_arms_and_invitations(path: Path) -> None:
@@ -350,7 +372,7 @@ def as_version(path: Path, version: int) -> None:
         "study": database.execute("SELECT root, facts FROM study").fetchall(),
     }
     database.execute("ALTER TABLE report DROP COLUMN memos")
-    for table in ("study", "used", *(("report", "charge") if version == 1 else ())):
+    for table in ("drawn", "study", "used", *(("report", "charge") if version == 1 else ())):
         database.execute(f"DROP TABLE {table}")
     if version == 3:
         for statement in _TABLES[3][:2]:
@@ -657,3 +679,9 @@ def test_a_device_that_is_killed_at_any_step_answers_once(
     (entry,) = device(path).reports()
     assert killed > 20 and entry.state == "accepted" and entry.body.hex() == lines[-1].split()[1]
     assert device(path).account().total == loss(manifest.stage.arms[entry.arm].mechanism.ratio)
+
+
+def test_the_error_of_a_wrong_answer_names_the_reasons_for_giving_none() -> None:
+    with pytest.raises(DomainError, match=r'one of the 2 categories.* For no answer, give one of "refused"') as caught:
+        device().answer(sleep(), {"hours": 7, "smoker": "rarely"})
+    assert "rarely" not in str(caught.value)

@@ -206,15 +206,18 @@ def test_the_command_answers_a_study(
     device = str(tmp_path / "device")
     answer, seen = collector()
     with served(answer) as base:
-        typed(monkeypatch, "7.5\nrefused\n")
-        assert main(["answer", base, "--device", device, "--limit", "1", "--lifetime-limit", "2"]) == 0
+        limits = ["--limit", "1", "--lifetime-limit", "2"]
+        (drawn,) = Participant(device, limit=1, lifetime_limit=2).asks(MANIFEST)  # the device keeps what it drew
+        typed(monkeypatch, {"hours": "7.5\n", "smoker": "refused\n"}[drawn])
+        assert main(["answer", base, "--device", device, *limits]) == 0
         assert main(["answer", base, "--device", device]) == 2
     out, err = capsys.readouterr()
     batch = Batch.from_cbor(seen[0][2])
     assert out == (
         f"accepted: question {MANIFEST.asked(batch.arm).name}, id {batch.ids.hex()}, payload {batch.payloads.hex()}\n"
     )
-    assert err.count("How long?\nDo you smoke?\n") == 1 and "lost epsilon 1 so far" in err
+    assert [text in err for text in ("How long?", "Do you smoke?")] == [drawn == "hours", drawn == "smoker"]
+    assert MANIFEST.asked(batch.arm).name == drawn and "lost epsilon 1 so far" in err
     assert err.endswith("already; a second answer would spend its budget again.\n")
     assert main(["device", device, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

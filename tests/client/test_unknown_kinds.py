@@ -83,5 +83,5 @@ def test_a_participant_answers_a_study_with_an_invented_question() -> None:
 def test_reasons_for_giving_no_answer_need_a_question_that_is_known() -> None:
     plain = invented()
     plain["questions"][0]["missing"] = ["don't know"]
-    with pytest.raises(SpecError, match="reasons for giving no answer"):
+    with pytest.raises(SpecError, match="`missing` is not supported"):
         Manifest.from_spec(canonical(plain), device=True)

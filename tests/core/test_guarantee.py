@@ -194,7 +194,7 @@ def test_a_limit_bounds_the_loss_of_a_pure_guarantee_and_not_its_claim() -> None
     assert PURE.is_within(Decimal("1.0987"), channel, Decimal(20)) and not PURE.is_within(
         Decimal("1.0986"), channel, Decimal(1)
     )
-    assert PURE.charge(channel.ratio()).quantize(Decimal("0.0001")) == Decimal("1.0986")
+    assert PURE.charge(channel.ratio()).epsilon.quantize(Decimal("0.0001")) == Decimal("1.0986")
 
 
 def test_checks_that_take_longer_cost_more() -> None:

@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
+from scripts.fuzz import hostile
+from scripts.fuzz.channels import check_texts, hostile_text
+from scripts.fuzz.reading import TextReading, readings
 from sottovoce.client import Client
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
@@ -62,10 +65,7 @@ from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
 from sottovoce.tally.tally import Tally
-from sottovoce.testing import hostile
 from sottovoce.testing.codes import partly_filled
-from sottovoce.testing.fuzz import check_texts, hostile_text
-from sottovoce.testing.reading import TextReading, readings
 
 BOMBS = {
     "28 nested pools that refuse half of the ids": (hostile.nested_pools, 3_500, "ids drawn until one is accepted"),

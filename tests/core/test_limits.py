@@ -35,7 +35,7 @@ from sottovoce.core.channel.base import channel_from_spec
 from sottovoce.core.channel.finite.block import Block
 from sottovoce.core.domain import Domain
 from sottovoce.core.guarantee import Guarantee, UtilityOptimised
-from sottovoce.core.question import Frequency
+from sottovoce.core.question import Frequency, HalfSets
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
 from tests.museum.channels import Diary
@@ -54,6 +54,7 @@ LINES: dict[str, Domain] = {
     **VECTORS,
     **dict.fromkeys(sv.names(sv.Distribution), sv.Interval(0, 1)),
     **dict.fromkeys(sv.names(sv.Attributes), sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 1)})),
+    **dict.fromkeys(sv.names(HalfSets), sv.Integers(0, 8)),
     **dict.fromkeys(
         ("designed-distribution", "coded-wave", "mixed-wave"), sv.Integers(0, 6)
     ),  # a search for each number of buckets

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -10,7 +11,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.asked import MAX_TEXT
-from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import Collection
+from sottovoce.core.question import Cdf
 from sottovoce.core.round import Arm, Round
 from sottovoce.core.specs import canonical
 
@@ -182,3 +185,17 @@ def test_every_label_has_a_text() -> None:
         with pytest.raises(sv.ParameterError, match="A label of an answer must have 1 to"):
             sv.Asked("smoker", SMOKER, labels={"de": {"yes": "ja", "no": wrong}})
     sv.Asked("smoker", SMOKER, labels={"de": {"yes": "ja", "no": "x" * MAX_TEXT}})
+
+
+def test_a_question_that_browsers_would_refuse_is_refused_before_anyone_is_asked(manifest) -> None:
+    """Browsers keep at most 32 KiB of a question unread, also of kinds that the package knows."""
+    domain = sv.Interval(0, 1)
+
+    def asking(count: int) -> Manifest:
+        question = Cdf(domain, tuple(f"{place / 10_000:.4f}" for place in range(count)))
+        asked = replace(manifest.questions[0], question=question)
+        return replace(manifest, questions=(asked, *manifest.questions[1:]))
+
+    assert asking(2_000).hash
+    with pytest.raises(sv.SpecError, match=r"takes \d+ bytes, and devices read at most 32768: ask for fewer points"):
+        asking(5_000)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sottovoce.engines.session import MASTER, spark_session
+from scripts.spark_session import MASTER, spark_session
 
 collect_ignore = [] if MASTER in os.environ else ["test_real_spark.py"]  # needs the cluster of `make test-spark`
 

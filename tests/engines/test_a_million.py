@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from scripts.spark_session import MASTER
 from sottovoce.engines import duckdb as duckdb_engine
 from sottovoce.engines import spark as spark_engine
-from sottovoce.engines.session import MASTER
 from sottovoce.files.arms import Arms
 from tests.engines import made
 

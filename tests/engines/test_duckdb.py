@@ -14,7 +14,8 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import MismatchError, ReportError, SottovoceError
-from sottovoce.core.exchange.manifest import Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import StudyFacts
 from sottovoce.core.round import Arm, Round
 from sottovoce.engines import duckdb as engine
 from sottovoce.files.arms import Arms
@@ -50,7 +51,7 @@ def test_outputs_are_counted_in_one_query_and_bad_rows_by_reason(tmp_path: Path)
     assert seen.checksum is None and seen.rows == 8
     assert str(seen) == "4 of 8 rows counted; 1 of a wrong length; 3 with a payload that no device sends."
     assert engine.refused(rows, m).column("reason").to_pylist() == [Reason.PAYLOAD.words] * 3 + [Reason.LENGTH.words]
-    with pytest.raises(ReportError, match="a strict count refuses"):
+    with pytest.raises(ReportError, match="A strict count refuses"):
         engine.count(rows, m, strict=True)
     relation = duckdb.connect().from_arrow(rows)
     assert engine.fold(engine.count(relation, m), m) == engine.fold(found, m)

@@ -15,7 +15,7 @@ from sottovoce.engines import duckdb as duckdb_engine
 from sottovoce.engines import spark as spark_engine
 from sottovoce.files.counts import account, fold_arms
 from sottovoce.service.stores import open_store
-from sottovoce.testing.databases import temporary_postgresql
+from tests.databases import temporary_postgresql
 from tests.engines import made
 from tests.service.studies import add, collecting, drawn, everyone, grr, send, told
 from tests.service.test_exactly_once import cells

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from scripts.spark_session import MASTER
 from sottovoce.engines import spark as engine
-from sottovoce.engines.session import MASTER
 from sottovoce.files.arms import Arms
 from tests.engines.made import by_definition, check_rows, dirty, mechanism_of, table, written
 

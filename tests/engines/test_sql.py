@@ -16,7 +16,7 @@ from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.engines.sql import DIALECTS, tally_query
 from sottovoce.files.counts import Reason, account, fold
-from sottovoce.testing.databases import temporary_postgresql
+from tests.databases import temporary_postgresql
 from tests.each import for_each
 from tests.engines import queries
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 import sottovoce as sv
 from sottovoce.estimate.axes import Axes, Axis
-from sottovoce.estimate.estimate import EstimateSource
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.sources import EstimateSource
 
 Floats = NDArray[np.float64]
 COUNTRIES, YEARS = ("it", "de"), sv.Integers(2020, 2022)

@@ -21,6 +21,7 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.combine import pooled
+from sottovoce.estimate.comparison.multiple import adjust
 from sottovoce.estimate.evidence import Bounds, deviate, most_excess
 from sottovoce.estimate.frequency import laws
 from sottovoce.estimate.frequency.base import moved_inside
@@ -30,7 +31,6 @@ from sottovoce.estimate.frequency.intervals.binomials import exact_held
 from sottovoce.estimate.frequency.laws import output_law
 from sottovoce.estimate.frequency.matrix import MatrixEvidence
 from sottovoce.estimate.frequency.supports import SupportsEvidence, clopper_pearson, wilson_score
-from sottovoce.estimate.group_mean.contrasts import adjust
 from sottovoce.estimate.mean.betting import _crossing
 from sottovoce.estimate.mean.single import bernstein
 from sottovoce.estimate.request import IntervalRequest, Target

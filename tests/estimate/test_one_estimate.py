@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import product
 from pathlib import Path
 
@@ -14,15 +16,23 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import sottovoce as sv
+from scripts.fuzz.brute import report_cells
+from sottovoce.core.arithmetic.rational import UNIT
+from sottovoce.core.channel import Bits, Histogram, Subset, Table, Then
 from sottovoce.core.domain import Domain
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.statistic.sums import Sums
 from sottovoce.estimate import decoder as decoders
-from sottovoce.estimate.estimate import EstimateSource, sources_of
+from sottovoce.estimate.by_group import ByGroup
 from sottovoce.estimate.evidence import Offer
 from sottovoce.estimate.frequency.base import SharesEvidence
+from sottovoce.estimate.of_distribution import OfDistribution
 from sottovoce.estimate.show.tables import number
-from sottovoce.testing.brute import report_cells
+from sottovoce.estimate.sources import EstimateSource, sources_of
+from sottovoce.tally.laws import law_row
+from sottovoce.tally.tally import Tally
 from sottovoce.testing.statistics import ALPHA
 
 NUMBERS = sv.Integers(-1, 2)
@@ -62,7 +72,9 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
     assert np.array_equal(same[0].values, same[1].values) and same[0].fit is None
     assert np.array_equal(m.estimate(tally, decoder="linear").values, m.estimate(tally).values)
     for wrong in ("cone", "../em", "Em", 3):
-        with pytest.raises(sv.ParameterError, match="em, ems, gmm, lasso, linear"):
+        with pytest.raises(
+            sv.ParameterError, match="em, ems, gmm, independence, joint-em, lasso, latent-classes, linear, lopub"
+        ):
             m.estimate(tally, decoder=wrong)
 
 
@@ -228,9 +240,9 @@ def each_kind() -> Iterator[sv.Estimate]:
 
 
 @pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
-def test_every_estimate_is_one_class_with_tables_words_and_plain_data() -> None:
+def test_every_estimate_has_tables_words_and_plain_data() -> None:
     for found in each_kind():
-        assert type(found) is sv.Estimate and found.simulated
+        assert isinstance(found, sv.Estimate) and found.simulated
         plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         assert len(plain["rows"]) == len(found.values) == len(found.labels) == len(found.to_frame())
         assert [source["n"] for source in plain["sources"]] == [source.n for source in found.sources]
@@ -254,13 +266,49 @@ def test_the_odds_between_two_answers_change_by_at_most_the_factor_for_any_prior
     assert rows.max() / rows.min() == pytest.approx(most)  # and some report reaches it
 
 
+def members(kind: type) -> set[str]:
+    return {name for name in vars(kind) if not name.startswith("_")} - {"needs", "evidence", "values", "answer"}
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
+def test_an_estimate_offers_what_its_question_answers() -> None:
+    group, distribution = members(ByGroup), members(OfDistribution)
+    assert {"difference", "sizes", "power"} <= group and {"cdf", "band", "quantile"} <= distribution
+    tally = counted("grr")
+    shares = tally.mechanism.estimate(tally)
+    curve = shares.answer(sv.Distribution(NUMBERS))
+    for found in (*each_kind(), shares, curve, curve.cdf(0), curve.decoded("simplex")):
+        offered = group if found.evidence.by_group else distribution if found.evidence.distribution else set()
+        assert {*dir(found)} & (group | distribution) == offered
+        for name in sorted((group | distribution) - offered):
+            assert not hasattr(found, name)
+            with pytest.raises(sv.ParameterError, match=r"need an estimate of means by group|not of a distribution"):
+                getattr(found, name)
+        with pytest.raises(AttributeError, match="no attribute 'cy'"):
+            _ = found.cy
+        copied = copy.copy(found)
+        assert type(copied) is type(found) and copied.values is found.values
+
+
+def test_reports_that_do_not_depend_on_the_answer_have_no_estimate() -> None:
+    """A contrast below the rounding of floats is refused in a sentence, however the reports are counted."""
+    least, middle, most = UNIT // 4, UNIT // 2, UNIT // 4
+    bins = Histogram(3, Table([[least, middle, most], [least, middle - 1, most + 1]]))  # means 1 and 1 + 2**-53
+    mechanism = Mechanism("bins", sv.Frequency(sv.Categories(["a", "b", "c"])), bins, Decimal(1), Sums())
+    tally = mechanism.tally(mechanism.privatize(["a", "b", "c"] * 9, seed=1))
+    with pytest.raises(sv.ParameterError, match="so there is no estimate: choose a larger epsilon"):
+        mechanism.estimate(tally)
+    with pytest.raises(sv.ParameterError, match="so there is no estimate"):
+        mechanism.variance([0.2, 0.3, 0.5], 100)
+
+
 def test_only_groups_are_compared() -> None:
     tally = counted("grr")
     found = tally.mechanism.estimate(tally)
     for ask in (
         lambda: found.difference("a", "b"),
-        found.all_pairs,
-        found.test_equality,
+        lambda: found.all_pairs(),
+        lambda: found.test_equality(),
         lambda: found.estimable,
         lambda: found.sizes,
         lambda: found.power(1, "a", "b"),
@@ -277,3 +325,15 @@ def test_only_groups_are_compared() -> None:
 
 def test_numbers_of_a_table_that_are_none() -> None:
     assert [number(value, "{:.3f}") for value in (1.23456, math.nan, -math.inf)] == ["1.235", "not estimable", "-inf"]
+
+
+def test_a_mask_of_bits_behind_a_numbered_channel_is_estimated() -> None:
+    """The reports of the second channel number all masks, so shares are unbiased over the law."""
+    channel = Then(Bits(2, 3 * UNIT // 4, UNIT // 4, "mask", 0), Subset(4, 1, 2 * UNIT // 3))
+    method = Mechanism("masks", sv.Frequency(sv.Integers(0, 3)), channel, Decimal(5), CountOutputs())
+    truth = np.array([0.1, 0.2, 0.3, 0.4])
+    rates = truth @ np.array([law_row(channel, code) for code in range(4)])
+    whole = 10**9 * rates
+    assert method.estimate(Tally(method, 10**9, np.rint(whole).astype(np.int64))).values == pytest.approx(
+        truth, abs=1e-7
+    )

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from scripts.fuzz.brute import report_cells
 from sottovoce.core.errors import NoIntervalError, TooLargeError
 from sottovoce.core.exact import law
 from sottovoce.estimate.decoders.small_sample import second_order
 from sottovoce.estimate.frequency.information import free_maximum
 from sottovoce.estimate.frequency.laws import output_law
 from sottovoce.estimate.frequency.mixture import Dense
-from sottovoce.testing.brute import report_cells
 
 FOUR = sv.Integers(0, 3)
 

@@ -24,7 +24,7 @@ def test_requests_change_in_one_part() -> None:
     assert request.at(0.8).level == 0.8 and request.by("exact").method == "exact"
     assert request.instead_of("bounded", use="exact").method == "exact"
     assert request.instead_of("shown", use="exact") is request
-    single = request.single("normal", 10)
+    single = request.by("normal").single(10)
     assert single == IntervalRequest(pytest.approx(0.99), "normal", Target.SAMPLE)  # Bonferroni
     assert request.words() == "90 % bounded intervals, all at once, for these participants"
     assert request.to_dict() == {"level": 0.9, "method": "bounded", "target": "sample", "simultaneous": True}

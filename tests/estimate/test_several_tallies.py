@@ -10,10 +10,10 @@ import pytest
 from scipy import optimize, stats
 
 import sottovoce as sv
+from scripts.fuzz.brute import report_cells
 from sottovoce.core.exact import law
 from sottovoce.estimate.combine import pooled
 from sottovoce.estimate.frequency.intervals.lattice import SumLaw, multiples
-from sottovoce.testing.brute import report_cells
 
 FOUR = sv.Integers(0, 3)
 PAIRS = [("grr", "oue"), ("subset", "hadamard"), ("sue", "grr")]

@@ -14,6 +14,7 @@ import sottovoce as sv
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.group_mean import power as group_power
+from sottovoce.estimate.group_mean.contrasts import all_pairs, difference, equality
 from sottovoce.estimate.group_mean.equal_means import least_over
 from sottovoce.estimate.group_mean.evidence import from_cells
 from sottovoce.estimate.group_mean.power import participants_for
@@ -22,7 +23,7 @@ from sottovoce.estimate.group_mean.shown import POWER, score_given_shown
 from sottovoce.estimate.group_mean.shown_shares import lowest_share
 from sottovoce.estimate.group_mean.truth import Crowd
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.request import IntervalRequest
+from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.mechanisms.group import bernoulli, nprr
 from sottovoce.testing.statistics import ALPHA
 from sottovoce_experiments.coverage.crowds import crowd_of
@@ -164,14 +165,14 @@ def estimates(epsilon: float, n: int, shares: list[float], seeds: int, highest: 
 def test_p_values_are_below_alpha_just_where_intervals_leave_out_zero() -> None:
     checked = 0
     for estimate in estimates(2.0, 3_000, [0.6, 0.2, 0.14, 0.06], 3):
-        pairs = estimate.all_pairs(0.95, "holm", "population")
+        pairs = all_pairs(estimate, 0.95, "holm", Target.POPULATION)
         for level in (0.5, 0.95, 1 - 1e-5):
             low, high = pairs.tests.intervals(pairs.values, level)
             assert ((pairs.p_values < 1 - level) == ((low > 0) | (high < 0))).all()
             assert (np.maximum(np.abs(low), np.abs(high)) <= 6).all()
             checked += len(low)
         if len(pairs.values):
-            one = estimate.difference(pairs.groups[0], pairs.others[0])
+            one = difference(estimate, pairs.groups[0], pairs.others[0])
             assert one.p_value == pytest.approx(pairs.p_values[0], rel=1e-9)
             # At its own level the interval ends at zero.
             edge = one.ci(1 - one.p_value)
@@ -183,7 +184,7 @@ def test_p_values_are_below_alpha_just_where_intervals_leave_out_zero() -> None:
 def test_two_groups_have_one_test() -> None:
     """Where both sizes are certain, the difference and the equality of two groups are one hypothesis and one test."""
     for estimate in estimates(3.0, 20_000, [0.6, 0.4], 2, highest=-0.56):
-        one, both = estimate.difference("g0", "g1"), estimate.test_equality()
+        one, both = difference(estimate, "g0", "g1"), equality(estimate)
         assert 1e-6 < one.p_value < 0.9 and both.p_value == pytest.approx(one.p_value, rel=1e-3)
         assert both.statistic == pytest.approx((one.value / one.std_error) ** 2, rel=0.05)
 
@@ -191,7 +192,7 @@ def test_two_groups_have_one_test() -> None:
 def test_small_groups_are_tested_but_not_shown() -> None:
     (estimate,) = estimates(1.5, 1_500, [0.9, 0.09, 0.01], 1)
     assert not estimate.estimable[2]
-    assert estimate.test_equality().degrees == 2
+    assert equality(estimate).degrees == 2
 
 
 # --- permuted labels, count by count ---------------------------------------------------------------------------
@@ -249,7 +250,7 @@ def test_the_promised_power_is_that_of_the_test() -> None:
     for _ in range(300):
         people = list(cohorts(mechanism, crowd, rng.multinomial(int(needed), crowd.shares), fixed=False))
         estimate = from_cells(mechanism, int(needed), draw_cells(mechanism.channel, people, rng).ravel())
-        found += bool(estimate.estimable.all()) and not estimate.difference("g0", "g1").holds(0.0)
+        found += bool(estimate.estimable.all()) and not difference(estimate, "g0", "g1").holds(0.0)
     assert found >= stats.binom.ppf(ALPHA, 300, 0.8)
     early = participants_for(mechanism, 0.4, priors=priors)
     assert group_power.power_of_difference(mechanism, 0.4, n=int(early), shares=shares, priors=priors) < 0.5
@@ -272,7 +273,7 @@ def test_equal_shares_promise_a_fifth_of_the_participants_that_unequal_ones_take
         for _ in range(300):
             people = list(cohorts(mechanism, crowd, rng.multinomial(n, crowd.shares), fixed=False))
             estimate = from_cells(mechanism, n, draw_cells(mechanism.channel, people, rng).ravel())
-            seen += bool(estimate.estimable[:2].all()) and not estimate.difference("g0", "g1").holds(0.0)
+            seen += bool(estimate.estimable[:2].all()) and not difference(estimate, "g0", "g1").holds(0.0)
         found.append(seen)
     assert found[0] >= stats.binom.ppf(ALPHA, 300, 0.8)
     assert found[1] < 90

@@ -13,9 +13,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.domain import Domain
-from sottovoce.estimate.estimate import EstimateSource
 from sottovoce.estimate.group_mean.contrasts import Difference, Pairs
 from sottovoce.estimate.show import tables
+from sottovoce.estimate.sources import EstimateSource
 from sottovoce.privacy.blackbox import BlackBoxCertificate
 from tests.protocols.test_checkpoints import EVERY
 
@@ -171,7 +171,7 @@ def test_every_estimate_is_a_table_in_a_notebook(everything: list[sv.Estimate | 
         assert "simulation" in text and "estimate" in text.lower() + "estimate" * isinstance(found, (Difference, Pairs))
         assert len(repr(found)) < 300 and "\x1b" not in repr(found) and "array" not in repr(found)
     equal = grouped().test_equality()
-    assert "same mean" in texts_of(equal._repr_html_()) and repr(equal).startswith("Equality(3 groups, p_value=")
+    assert "same mean" in texts_of(equal._repr_html_()) and repr(equal).startswith("Test(chi-square ")
 
 
 def test_a_long_table_is_cut_in_a_notebook_and_poor_intervals_are_said_to_be() -> None:

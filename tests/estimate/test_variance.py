@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import ndtri
 
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
@@ -28,7 +29,7 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.variance.errors import MeanPart, error_variance, variance_error
+from sottovoce.estimate.variance.errors import MeanPart, error_variance, reach, straight, variance_error
 from sottovoce.estimate.variance.evidence import from_arms, from_both
 from sottovoce.estimate.variance.same_reports import readings, unbiased
 from sottovoce.estimate.variance.spread import VarianceEvidence
@@ -395,11 +396,38 @@ def test_an_interval_of_a_variance_that_lies_below_zero_warns() -> None:
         below[0]["variance"].ci(0.1)
 
 
-def test_few_reports_about_the_mean_warn() -> None:
-    asked = VarianceRounds(sv.Interval(0, 1), "0.5", mechanism="bernoulli", share="0.01")
-    found = sv.simulate(asked, np.tile([0.0, 1.0], 2000), seed=1)
-    with pytest.warns(sv.PoorIntervalWarning, match="too few of them are about the mean"):
-        found["variance"].ci()
+def test_the_normal_interval_covers_however_curved_the_square_of_the_mean_is() -> None:
+    """Both means are normal, and their law is laid out on a grid of equal probabilities."""
+    nodes = ndtri((np.arange(60) + 0.5) / 60)
+    first, second = (part.ravel() for part in np.meshgrid(nodes, nodes))
+    worst = 1.0
+    for size, shared, distance in product((1, 3), (0.6, -0.95), (0.0, 2.0, 3.2, 6.0)):
+        away = distance + first
+        square = distance**2 + 0.3 + size * (shared * first + math.sqrt(1 - shared**2) * second)
+        value = square - away**2 + 1
+        one = np.ones_like(away)
+        low, high = reach(one, size**2 * one, shared * size * one, away, 1.96)
+        assert np.mean((value - low <= 0.3) & (value + high >= 0.3)) > 0.94
+        spread = straight(1.0, size**2, shared * size, np.sqrt(np.maximum(away**2 - 1, 0)) * np.sign(away), (1, 1)) + 2
+        worst = min(worst, float(np.mean(np.abs(value - 0.3) <= 1.96 * np.sqrt(spread))))
+    assert worst < 0.86  # of the estimate plus and minus 1.96 standard errors
+
+
+def test_the_reach_of_a_variance_is_that_of_an_ellipse() -> None:
+    """Against points of the ellipse, the straight case, one mean that is known, and covariances that cannot be."""
+    number, square, covariance, away, size = 0.04, 0.09, 0.03, 0.7, 1.96
+    root = np.linalg.cholesky([[number, covariance], [covariance, square]])
+    points = size * root @ np.array([np.cos(turn := np.linspace(0, 7, 200_001)), np.sin(turn)])
+    moved = points[1] - 2 * away * points[0] - points[0] ** 2
+    one = [np.array([part]) for part in (number, square, covariance, away)]
+    assert reach(*one, size) == (pytest.approx([-moved.min()], rel=1e-4), pytest.approx([moved.max()], rel=1e-4))
+    far = reach(*map(np.array, ([1e-12], [1e-10], [5e-12], [3.0])), size)
+    assert np.allclose(far, 1.96 * math.sqrt(1e-10 + 36e-12 - 12 * 5e-12), rtol=1e-4)
+    assert np.allclose(reach(*map(np.array, ([0.0], [0.09], [0.0], [3.0])), 2.0), 0.6, rtol=1e-4)
+    assert np.allclose(reach(*map(np.array, ([-1.0], [0.09], [0.5], [3.0])), 2.0), 0.6, rtol=1e-4)
+    below, above = reach(*map(np.array, ([1.0], [0.0], [0.5], [0.0])), 2.0)
+    assert np.allclose([below, above], [[4.0], [0.0]], atol=1e-4)
+    assert np.array_equal(reach(*(np.repeat(part, 3) for part in one), size)[0], np.repeat(reach(*one, size)[0], 3))
 
 
 def test_a_learned_centre_has_no_hoeffding_interval_for_the_sample() -> None:

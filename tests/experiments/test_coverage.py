@@ -19,7 +19,7 @@ from sottovoce.cli import main
 from sottovoce.core.channel import Contrast, Rates
 from sottovoce.testing.coverage import contrast_law, coverage, support_law
 from sottovoce_experiments.catalogue import find, matching
-from sottovoce_experiments.coverage.declared.distributions import Unwarned
+from sottovoce_experiments.coverage.declared.distributions import FromTo, Unwarned
 from sottovoce_experiments.coverage.declared.studies import ORACLES, SHARES, SIZES
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section, rewritten, sections
@@ -75,7 +75,7 @@ def test_coverage_on_the_whole_grid(name: str, size: int, epsilon: float) -> Non
     rows = shares(mechanism=name, k=size, epsilon=epsilon)
     assert len(rows) == 40
     assert broken_promises(rows) == []
-    page = sections((DOCS / "coverage.md").read_text(encoding="utf-8"))[SHARES.id].splitlines()
+    page = sections((DOCS / "results/coverage.md").read_text(encoding="utf-8"))[SHARES.id].splitlines()
     assert section_of(SHARES).markdown(rows).splitlines()[7:] == [
         line for line in page if line.startswith(f"| {name} | {size} | {epsilon:g} |")
     ]
@@ -167,6 +167,11 @@ def rows_of(section: Section, text: str) -> list[Row]:
             if isinstance(column, Unwarned):
                 rows.setdefault((("of", column.head),), {"of": column.head}).update(unwarned(cell))
                 continue
+            if isinstance(column, FromTo):
+                ends = [None] if cell == "-" else [float(end) / (column.scale or 1) for end in cell.split(" to ")]
+                for side, end in zip(("smallest", "largest"), ends * 2, strict=False):
+                    rows.setdefault((side,), {})[column.field] = end
+                continue
             value = {column.field: value_of(column, cell)}
             if column.where:
                 rows.setdefault(column.where, dict(column.where)).update(value)
@@ -189,7 +194,9 @@ def test_the_page_is_what_is_written_of_its_rows(study: Experiment) -> None:
     assert lines == {tuple(one.text([point]) for one in shown) for point in study.points()}
 
 
-@pytest.mark.parametrize("file", ["coverage.md", "coverage-of-shares.md", "coverage-of-rounds.md"])
+@pytest.mark.parametrize(
+    "file", ["results/coverage.md", "results/coverage-of-shares.md", "results/coverage-of-rounds.md"]
+)
 def test_pages_have_all_sections_in_order(file: str) -> None:
     page = (DOCS / file).read_text(encoding="utf-8")
     chosen = [study for study in STUDIES if section_of(study).page.file == file]
@@ -237,7 +244,9 @@ def test_a_pattern_runs_several_studies_and_writes_their_pages(
     assert [one.id for one in matching("coverage-shown*")] == ["coverage-shown", "coverage-shown-real"]
     assert main(["reproduce", "coverage-wid*", "--folder", str(tmp_path), "--pages", str(tmp_path), "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)) == {"coverage-widths"}
-    ours, theirs = (sections((folder / "coverage.md").read_text(encoding="utf-8")) for folder in (tmp_path, DOCS))
+    ours, theirs = (
+        sections((folder / "results/coverage.md").read_text(encoding="utf-8")) for folder in (tmp_path, DOCS)
+    )
     assert ours == {"coverage-widths": theirs["coverage-widths"]}
     assert main(["reproduce", "coverage-*-real", "--folder", str(tmp_path), "--json"]) == 0
     told = capsys.readouterr()

@@ -201,7 +201,7 @@ def test_the_command_shows_a_table_to_people(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_page_names_every_experiment() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "results/index.md").read_text(encoding="utf-8")
     assert [one.id for one in EXPERIMENTS if f"`{one.id}`" not in page] == []
 
 
@@ -225,7 +225,7 @@ def test_a_run_names_its_paper_and_its_data(
     assert main(["reproduce", "toy", "--folder", str(tmp_path)]) == 2
     missing = capsys.readouterr().err
     assert "the file adult.parquet in the folder that SOTTOVOCE_DATA names: adult.parquet is made of Adult" in missing
-    assert "https://doi.org/" in missing and missing.endswith("the page docs/reproduce.md says how.\n")
+    assert "https://doi.org/" in missing and missing.endswith("the page docs/results/index.md says how.\n")
     (tmp_path / "adult.parquet").write_bytes(b"")
     monkeypatch.setenv("SOTTOVOCE_DATA", str(tmp_path))
     monkeypatch.setattr(Job, "draw", lambda *_: None)
@@ -236,7 +236,7 @@ def test_a_run_names_its_paper_and_its_data(
 
 
 def test_the_page_says_where_data_comes_from() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "results/index.md").read_text(encoding="utf-8")
     for source in SOURCES.values():
         assert f"`{source.file}`" in page and source.where in page
     assert {name for one in EXPERIMENTS for name in one.needs} == set(SOURCES)

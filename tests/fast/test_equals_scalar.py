@@ -50,7 +50,7 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ReportError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import checked, draw, privatize
-from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
+from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder, remainder_by_float
 from sottovoce.fast.kernels.base import Draws, empty_reports, last_node, sampler
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.pick import find, weights
@@ -522,11 +522,14 @@ def test_remainders_are_exact_at_the_edges() -> None:
         for r in dividends:
             if 0 <= r < UNIT:
                 assert remainder(np.uint64(r), *divisor(n)) == r % n, (r, n)
+                assert n >= 1 << 32 or remainder_by_float(r, n, 1 / n) == r % n, (r, n)
 
 
 @given(st.integers(0, UNIT - 1), st.integers(1, UNIT))
 def test_remainders_are_exact(r: int, n: int) -> None:
     assert remainder(np.uint64(r), *divisor(n)) == r % n
+    few = 1 + n % ((1 << 32) - 1)
+    assert remainder_by_float(r, few, 1 / few) == r % few
 
 
 @pytest.mark.parametrize("n", [-1, 0, (1 << FINE) + 1])

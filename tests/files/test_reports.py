@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 import sottovoce as sv
@@ -138,13 +139,26 @@ def test_a_file_holds_reports_of_one_kind_and_is_written_whole_or_not_at_all(tmp
 def test_invalid_reports_are_refused_or_left_out_and_counted(tmp_path: Path) -> None:
     mechanism, path = MECHANISMS["grr"], tmp_path / "reports.csv"
     sv.write_reports(path, drawn(count=3))
-    path.write_text(path.read_text() + "ff\n0\n")
+    path.write_text(path.read_text() + "ff,\n0,\n")
     with pytest.raises(sv.ReportError):
         list(sv.read_reports(path, mechanism))
     intake = Intake()
     assert mechanism.tally_batches(sv.read_reports(path, mechanism, intake=intake)).n == 3
     assert intake.read == 5 and intake.left_out.total() == 2
     assert "2 of 5 reports left out as invalid" in next(intake.remarks(3))
+
+
+def test_reports_of_another_mechanism_with_the_same_columns_are_refused(tmp_path: Path) -> None:
+    mechanism = MECHANISMS["grr"]
+    other = sv.mechanism("grr", mechanism.domain, epsilon=mechanism.claimed / 2)
+    for ending in ("csv", "parquet", "arrow"):
+        sv.write_reports(path := tmp_path / f"reports.{ending}", drawn(count=3))
+        with pytest.raises(sv.SottovoceError, match=r"another mechanism made these reports|of different mechanisms"):
+            list(sv.read_reports(path, other))
+    table = pq.read_table(tmp_path / "reports.parquet")  # its schema names the mechanism
+    assert mechanism.tally_batches(table).n == 3
+    with pytest.raises(sv.MismatchError, match="Cannot count reports of different mechanisms"):
+        other.tally_batches(table)
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

@@ -141,6 +141,6 @@ def test_the_picture_of_the_page_is_what_the_command_draws(tmp_path: Path, capsy
     picture = tmp_path / "drawn.svg"
     assert main(["reproduce", "group-errata", "--folder", str(tmp_path), "--figure", str(picture)]) == 0
     capsys.readouterr()
-    kept = ROOT / "docs" / "group-errata.svg"
-    said = "Run `sottovoce reproduce group-errata --figure docs/group-errata.svg`."
+    kept = ROOT / "docs" / "pictures" / "group-errata.svg"
+    said = "Run `sottovoce reproduce group-errata --figure docs/pictures/group-errata.svg`."
     assert picture.read_text(encoding="utf-8") == kept.read_text(encoding="utf-8"), said

@@ -17,7 +17,7 @@ MADE_FOR = ["designed (worst-case)", *(f"designed for {prior}" for prior in GENE
 
 def printed(epsilon: str) -> dict[str, list[float]]:
     """The numbers of one table of the page."""
-    text = (DOCS / "mean-variances.md").read_text(encoding="utf-8")
+    text = (DOCS / "results/means.md").read_text(encoding="utf-8")
     section = text.split(f"## epsilon {epsilon}\n")[1].split("\n## ")[0]
     lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
     return {name: [float(cell.strip("*")) for cell in cells] for name, *cells in lines[1:]}
@@ -52,8 +52,8 @@ def test_the_page_is_what_the_command_writes(epsilon: str) -> None:
             assert shown[name][place] == pytest.approx(value, rel=1e-4 if exact else 0.3), (name, place)
 
 
-def test_the_readme_shows_numbers_of_the_page() -> None:
-    lines = (DOCS.parent / "README.md").read_text(encoding="utf-8").splitlines()
+def test_methods_at_a_glance_shows_numbers_of_the_page() -> None:
+    lines = (DOCS / "methods" / "at-a-glance.md").read_text(encoding="utf-8").splitlines()
     begin = next(i for i, line in enumerate(lines) if line.startswith("| name | law of a report | epsilon 1"))
     shown: dict[str, list[str]] = {}
     for line in lines[begin + 2 :]:

@@ -218,8 +218,8 @@ def test_signed_rows_are_halves_of_one_group(size: int, groups: int) -> None:
     assert isinstance(sets, SignedSets)
     for code in range(sets.codes):
         members = {y for y in range(sets.outputs) if sets.member(code, y)}
-        assert members == {sets.inside(code, index) for index in range(sets.size)}
-        others = [sets.outside(code, index) for index in range(sets.outputs - sets.size)]
+        assert members == {sets.output(code, index, True) for index in range(sets.size)}
+        others = [sets.output(code, index, False) for index in range(sets.outputs - sets.size)]
         assert sorted(others) == sorted(set(range(sets.outputs)) - members)
         opposite = {y for y in range(sets.outputs) if sets.member(code ^ 1, y)}
         group = code // 2 % groups

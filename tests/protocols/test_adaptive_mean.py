@@ -381,7 +381,7 @@ def test_intervals_cover(law: str, epsilon: int, seed: int) -> None:
 def test_the_page_shows_what_the_command_writes() -> None:
     """One-round columns are exact; adaptive ones are measured again in a few first rounds."""
     generator = runpy.run_path(str(DOCS.parent / "scripts" / "generate_adaptive.py"))
-    text = (DOCS / "adaptive-mean.md").read_text(encoding="utf-8")
+    text = (DOCS / "methods/adaptive-mean.md").read_text(encoding="utf-8")
     assert generator["MARK"] in text
     for n in (10_000, 100_000):
         section = text.split(f"### {n:,} participants\n")[1].split("\n#")[0]

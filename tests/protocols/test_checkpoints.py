@@ -17,9 +17,11 @@ from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.protocols.plain import PROTOCOLS, protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
+from sottovoce.protocols.quantile.binary_search import QuantileBinarySearch
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound
 from sottovoce.protocols.ranges.densest import DensestInterval
 from sottovoce.protocols.ranges.search import RangeSearchRounds
+from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.personal import PersonalBudgetShares
 from sottovoce.protocols.simulate import rounds
 
@@ -32,6 +34,10 @@ WHOLE = RNG.integers(0, 8, N)
 
 RECORD = sv.Record({"a": sv.Integers(0, 7), "b": sv.Interval(0, 10), "c": sv.Categories(["x", "y"])})
 RECORDS = [{"a": int(a), "b": float(a), "c": "xy"[a % 2]} for a in WHOLE[:600]]
+
+BITS = sv.Record({name: sv.Integers(0, 1) for name in "abc"})
+BINARY = [{"a": int(a) % 2, "b": int(a) // 2 % 2, "c": int(a) // 4} for a in WHOLE[:900]]
+PAIRS = sv.Record({"a": sv.Integers(0, 7), "c": sv.Categories(["x", "y"])})
 
 # A protocol and answers for each of them; several where methods differ in their rounds.
 CASES: dict[str, tuple[Protocol, Any]] = {
@@ -59,7 +65,7 @@ CASES: dict[str, tuple[Protocol, Any]] = {
     "KnownVar": (sv.GaussianMeanKnownSigma(sv.Interval(0, 200), "1.5", 1, N, delta="0.000001"), NORMAL),
     "UnkVar": (sv.GaussianMeanUnknownSigma(sv.Interval(0, 200), 1, 4, 1, N, delta="0.000001"), NORMAL),
 }
-# Protocols of others, and their parts: the digests of what devices send are those of the cases above.
+# Protocols of others, their parts, and searches through rr: the digests of what devices send are those above.
 NESTED: dict[str, tuple[Protocol, Any]] = {
     "Parallel": (
         Parallel(
@@ -71,7 +77,11 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
         ),
         WHOLE,
     ),
+    "QuantileBinarySearch": (QuantileBinarySearch(RANGE, "0.5", 2, N, rounds=6), NEAR),
+    "QuantileRounds": (sv.QuantileRounds(RANGE, ["0.25", "0.5"], 2, N), NEAR),
     "RangeSearchRounds": (RangeSearchRounds(WIDE, 2, N, method="hybrid", search="0.2"), NORMAL[:1_200]),
+    "TableViews": (sv.TableViews(PAIRS, [["a", "c"]], 2), [{"a": one["a"], "c": one["c"]} for one in RECORDS]),
+    "ParityBlocks": (ParityBlocks(BITS, 2, 2, ["cells 2", "even 3"], [1, 1]), BINARY),
     "ClampedMeanRound": (ClampedMeanRound(WIDE, 2, 119, "126.5", N, method="hybrid"), NORMAL),
 }
 EVERY = CASES | NESTED

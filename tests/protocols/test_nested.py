@@ -105,7 +105,7 @@ def test_branches_that_cannot_stand_side_by_side_are_refused() -> None:
     for wrong in ((), (Branch("a", ask(1)), Branch("a", ask(2)))):
         with pytest.raises(sv.ParameterError, match="names must differ"):
             Parallel(wrong)
-    with pytest.raises(sv.ParameterError, match="not those of the protocols"):
+    with pytest.raises(sv.ParameterError, match="belong to other protocols"):
         BOTH.advance(((),))
 
 

@@ -500,5 +500,7 @@ def test_a_table_is_a_crowd_of_records(seed: int) -> None:
     records = frame.to_dict("records")
     again = sv.simulate(AskOneOf(tuple(build)), records, seed=seed)
     assert np.array_equal(again["both"].values, found["both"].values)
+    unasked = sv.simulate(AskOneOf(tuple(build)), frame.drop(columns="age"), seed=seed)
+    assert np.array_equal(unasked["both"].values, found["both"].values)
     with pytest.raises(sv.DomainError):
-        sv.simulate(AskOneOf(tuple(build)), frame.drop(columns="age"), seed=seed)
+        sv.simulate(AskOneOf(tuple(build)), frame.drop(columns="hours"), seed=seed)

@@ -10,7 +10,7 @@ import pytest
 
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import Store
-from sottovoce.testing.databases import temporary_postgresql
+from tests.databases import temporary_postgresql
 
 KINDS = ["sqlite", pytest.param("postgresql", marks=[pytest.mark.slow, pytest.mark.xdist_group("postgresql")])]
 

@@ -15,7 +15,8 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.core.asked import Asked
-from sottovoce.core.exchange.manifest import Collection, Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import Collection, StudyFacts
 from sottovoce.core.exchange.wire import MOST_REPORTS, Batch
 from sottovoce.core.round import Arm, Protocol
 from sottovoce.protocols.ask import AskEveryone, AskOneOf

@@ -70,20 +70,20 @@ def test_fifty_questions_and_their_groups(tmp_path: Path):
             send(collector, name, report(manifest))
         with TestClient(Application(collector)) as client:
             page = client.get(f"/studies/{name}").text
-            assert page.count('<section class="card"') == page.count("<svg") == QUESTIONS
-            assert page.count("planned ±") == QUESTIONS
+            assert page.count('<section class="card question') == page.count("<tbody role=") == QUESTIONS
+            assert page.count("Planned: ±") == QUESTIONS and page.count('<li><a href="#q-') == QUESTIONS
             assert page.count("enumerated") + page.count("closed form") >= QUESTIONS  # certificates of every arm
             first = client.get(f"/studies/{name}/live")
             again = client.get(f"/studies/{name}/live", headers={"if-none-match": first.headers["etag"]})
             assert (first.status_code, again.status_code, again.content) == (200, 304, b"")
             send(collector, name, report(manifest))
             newer = client.get(f"/studies/{name}/live", headers={"if-none-match": first.headers["etag"]})
-            assert newer.status_code == 200 and "<strong>2,001</strong>" in newer.text
+            assert newer.status_code == 200 and '<strong class="reports">2,001</strong>' in newer.text
             # The groups, on the page and as a file.
             assert newer.text.count(f'data-source="/studies/{name}/q0/pairs"') == newer.text.count("data-source") == 1
             pairs = client.get(f"/studies/{name}/q0/pairs").text
-            assert "south less north" in pairs or "north less south" in pairs
-            assert "If the 2 groups had the same mean" in pairs and "from 2,001 reports" in pairs
+            assert "south above north: " in pairs and ">Clear<" in pairs
+            assert "The 2 groups have the same mean" in pairs and "From 2,001 reports" in pairs
             assert client.get(f"/studies/{name}/q1/pairs").status_code == 404
             assert client.get(f"/studies/{name}/nothing/pairs").status_code == 404
             (row,) = csv.DictReader(io.StringIO(client.get(f"/studies/{name}/q0/pairs.csv").text))

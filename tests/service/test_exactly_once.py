@@ -19,14 +19,15 @@ import pytest
 from starlette.testclient import TestClient
 
 import sottovoce as sv
-from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.service import audit_log, intake, writer
 from sottovoce.service.app import Application
 from sottovoce.service.invitations import invite, token_hash
 from sottovoce.service.running_study import stored_tallies
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import CLOSED, Store, StoreFullError
-from sottovoce.testing import databases
+from tests import databases
 from tests.service.studies import EPOCH, TODAY, add, batch_of, collecting, drawn, everyone, grr, send, told, wait
 
 A, B, C = (bytes([n]) * 16 for n in (1, 2, 3))
@@ -37,7 +38,7 @@ def cells(store: Store, number: int = 1) -> list[list[int]]:
     with store.read() as work:
         row = work.study(number)
         manifest = Manifest.from_spec(work.manifests(number)[row.round - 1])
-        return [tally.cells.tolist() for tally in stored_tallies(work, number, manifest)]
+        return [tally.cells.tolist() for tally in stored_tallies(work, number, manifest, 0)]
 
 
 def test_a_report_is_counted_once(store: Store) -> None:
@@ -327,8 +328,9 @@ def test_before_the_first_and_after_the_last_day(store: Store) -> None:
 
 @pytest.mark.parametrize("verb", ["add_reports", "set_blocks", "set_arm", "count"])
 def test_a_commit_that_breaks_off_stores_nothing(store: Store, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = add(store, everyone(grr()))
-    with collecting(store) as collector:
+    """The store is not blamed for a bug: the collector stays ready, and the log has the kind of the error alone."""
+    name, log = add(store, everyone(grr())), io.StringIO()
+    with collecting(store, log=log) as collector:
         manifest = collector.study(name).manifest
         send(collector, name, batch_of(manifest, 0, [A], [YES]))
         with store.transaction() as work:
@@ -341,8 +343,10 @@ def test_a_commit_that_breaks_off_stores_nothing(store: Store, verb: str, monkey
 
         monkeypatch.setattr(kind, verb, broken)
         batch = batch_of(manifest, 0, [B, C], [NO, NO])
-        assert told(send(collector, name, batch)) == (0, 0, [], "unavailable")
-        assert cells(store) == [[1, 0, 0]] and not collector.writer.is_well
+        assert told(send(collector, name, batch)) == (0, 0, [], "internal_error")
+        assert cells(store) == [[1, 0, 0]] and collector.writer.is_well
+        assert "RuntimeError" in log.getvalue() and "somebody" not in log.getvalue()
+        assert '"store"' not in log.getvalue()
         monkeypatch.undo()
         assert told(send(collector, name, batch)) == (2, 0, [], None)
         assert cells(store) == [[1, 2, 0]] and collector.writer.is_well

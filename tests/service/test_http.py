@@ -17,9 +17,11 @@ import pytest
 from starlette.testclient import TestClient
 
 import sottovoce as sv
-from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.core.exchange.wire import CBOR_TYPE, JSON_TYPE
 from sottovoce.privacy.accounting.shuffling import shuffled
+from sottovoce.privacy.manipulation import what_if
 from sottovoce.service.app import Application
 from sottovoce.service.collector import MOST_LEVELS, Collector
 from sottovoce.service.http import admin, public
@@ -288,7 +290,7 @@ def test_every_route_is_described() -> None:
     routes["/v1/studies/{study}/reports"] = {"POST"}
     described = {path: {verb.upper() for verb in verbs} for path, verbs in DOCUMENT["paths"].items()}
     assert described == {path: verbs for path, verbs in routes.items() if verbs != {"OPTIONS"}}
-    page = (Path(__file__).parents[2] / "docs" / "collector.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "study/collect.md").read_text(encoding="utf-8")
     for path in described:
         assert path.replace("{study}", "{id}").rpartition("/")[2] in page, path
     assert all(f"`{code}`" in page for code in PROBLEMS)
@@ -393,15 +395,23 @@ def test_invitations_are_made_once_and_stored_as_hashes(make_site: Callable[...,
     assert problem(site.post(batch_of(site.manifest, 0, [B], [b"\x00"]).to_cbor())) == "token_missing"
 
 
-def test_an_invitation_does_not_choose_the_id(make_site: Callable[..., Site]) -> None:
+def test_an_invitation_does_not_choose_the_id(make_site: Callable[..., Site], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is invited still draws ids until they suit, so the bound of fake reports is that of free ids."""
+    issued: list[bool] = []
+
+    def recorded(*positional: Any, **named: Any) -> Any:
+        bound = what_if(*positional, **named)
+        issued.append(bound.issued)
+        return bound
+
+    monkeypatch.setattr("sottovoce.study.display.fake_reports.what_if", recorded)
     site = make_site(Collection(invitations=True))
     with site.collector.store.transaction() as work:
         (token,) = invite(work, 1, site.manifest.study, 1)
     batch = batch_of(site.manifest, 0, [A], [b"\x00"], tokens=bytes.fromhex(token))
     assert site.post(batch.to_cbor()).json()["accepted"] == 1
     page = site.get(f"/studies/{site.study}").text
-    assert "fakers choose" in page and "the collector issues" not in page
+    assert "of the reports were fake" in page and issued and not any(issued)
 
 
 def test_levels_that_readers_choose_do_not_fill_the_memory(site: Site) -> None:
@@ -426,8 +436,10 @@ def test_intervals_of_devices_that_report_again_say_so(tmp_path: Path) -> None:
 
 def test_the_planner_plans_what_its_sliders_say(site: Site) -> None:
     """Each plan is work for the collector: there are as many as the sliders have places."""
-    for people, epsilon, status in (("1259", "2", 200), ("1258", "2", 400), ("1259", "2.1", 400), ("", "", 400)):
-        assert site.get(f"/plan/{site.study}/rows?participants={people}&epsilon={epsilon}").status_code == status
+    name = site.manifest.questions[0].name
+    for people, epsilon, status in (("1300", "2", 200), ("1258", "2", 400), ("1300", "2.1", 400), ("", "", 400)):
+        asked = f"people={people}&epsilon={epsilon}&question={name}&goal=5"
+        assert site.get(f"/plan/{site.study}/rows?{asked}").status_code == status
 
 
 def test_a_bug_says_its_kind_only(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -437,5 +449,6 @@ def test_a_bug_says_its_kind_only(site: Site, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(site.collector, "outcome", broken)
     client = TestClient(Application(site.collector), raise_server_exceptions=False)
     response = client.get(f"/v1/studies/{site.study}/estimates")
-    assert problem(response) == "unavailable" and "somebody" not in response.text
+    assert problem(response) == "internal_error" and "somebody" not in response.text
+    assert response.status_code == 500 and response.json()["id"] in site.log.getvalue()
     assert "RuntimeError" in site.log.getvalue() and "somebody" not in site.log.getvalue()

@@ -194,7 +194,7 @@ def test_nothing_about_a_sender_is_kept(file_store: SQLiteStore, tmp_path: Path,
         # A bug is logged by its kind.
         app.collector.outcome = None
         connection.request("GET", f"/v1/studies/{study}/estimates?{MARKS[4]}", headers=sent)
-        assert connection.getresponse().status == 503
+        assert connection.getresponse().status == 500
     out = capfd.readouterr()
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert "conflict" in log.getvalue() and "TypeError" in log.getvalue()

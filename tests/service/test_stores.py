@@ -16,12 +16,14 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.core.exchange.manifest import Collection, Manifest
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service import audit_log, operations
 from sottovoce.service.collector import Collector
 from sottovoce.service.intake import combined
 from sottovoce.service.invitations import add_token, find_token, revoke_token
+from sottovoce.service.results import tally_rows
 from sottovoce.service.running_study import stored_tallies
 from sottovoce.service.stores import open_store, schema
 from sottovoce.service.stores.base import ArmKey, Store, StoreError, first_bytes_of
@@ -64,12 +66,15 @@ def test_a_store_of_the_second_version_learns_how_its_ids_begin(place: str, monk
     with monkeypatch.context() as old:
         old.setattr(Store.upgrade, "__defaults__", (2,))
         with open_store(place) as store, store.transaction() as work:
-            first = work.add_study("0123456789abcdef", b"", b"", b"{}", "open")
-            second = work.add_study("0123456789abcde0", b"", b"", b"{}", "open")
-            work.add_reports(first.number, 1, [(one, 0) for one in ids])
+            for number, name in ((1, "0123456789abcdef"), (2, "0123456789abcde0")):
+                columns = "number, name, source, protocol, state, round, reports, checksum, closed_epoch"
+                row = (number, name, b"", b"", "open", 1, 0, bytes(32), -1)
+                work.execute(f"INSERT INTO studies ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            work.add_reports(1, 1, [(one, 0) for one in ids])
     with open_store(place) as store, store.read() as work:
-        assert work.first_bytes(first.number)[:8].tolist() == [15, 15, 14, 14, 14, 14, 14, 0]
-        assert work.first_bytes(first.number).sum() == 100 and not work.first_bytes(second.number).any()
+        assert work.first_bytes(1)[:8].tolist() == [15, 15, 14, 14, 14, 14, 14, 0]
+        assert work.first_bytes(1).sum() == 100 and not work.first_bytes(2).any()
+        assert [row.epoch for row in work.studies()] == [0, 0]
 
 
 def _version_4(place: str) -> None:
@@ -96,7 +101,7 @@ def test_a_store_of_the_fourth_version_gets_epochs_and_counts_on(place: str) -> 
         with store.read() as work:
             assert store.version(work) == schema.VERSION
             (row,) = work.studies()
-            before = stored_tallies(work, row.number, Manifest.from_spec(work.manifests(row.number)[0]))
+            before = stored_tallies(work, row.number, Manifest.from_spec(work.manifests(row.number)[0]), 0)
             assert work.epochs(row.number, 1) == [0] and work.arm_counts(row.number, 1, 0) == {0: 15, 1: 15}
         assert [one.n for one in before] == [15, 15] and [one.epoch for one in before] == [0, 0]
         assert before[0].cells.tolist() == [0, 15, 0]
@@ -109,7 +114,7 @@ def test_a_store_of_the_fourth_version_gets_epochs_and_counts_on(place: str) -> 
             sent = send(collector, row.name, batch_of(manifest, 0, own, [b"\x01"] * len(own)))
             assert (sent.accepted, sent.duplicates) == (len(own) - 15, 15) and sent.accepted > 0
         with store.read() as work:
-            after = stored_tallies(work, row.number, manifest)
+            after = stored_tallies(work, row.number, manifest, 0)
         assert after[0].n == after[0].cells[1] == len(own) and after[1] == before[1]
         operations.verify(store)
 
@@ -119,12 +124,12 @@ def test_counts_of_different_epochs_are_stored_apart(store: Store, tmp_path: Pat
     with store.transaction() as work:
         (row,) = work.studies()
         manifest = Manifest.from_spec(work.manifests(row.number)[0])
-        now = stored_tallies(work, row.number, manifest)
+        now = stored_tallies(work, row.number, manifest, 0)
         work.set_arm(ArmKey(row.number, 1, 3, 0), 2)
         work.set_blocks(ArmKey(row.number, 1, 3, 0), [(0, np.array([2, 0, 0], "<i8").tobytes())])
     with store.read() as work:
         later = stored_tallies(work, row.number, manifest, 3)
-        assert stored_tallies(work, row.number, manifest) == now and work.epochs(row.number, 1) == [0, 3]
+        assert stored_tallies(work, row.number, manifest, 0) == now and work.epochs(row.number, 1) == [0, 3]
         assert (later[0].n, later[0].cells.tolist(), later[0].epoch, later[1].n) == (2, [2, 0, 0], 3, 0)
         with pytest.raises(sv.MismatchError, match=r"different epochs \(0 and 3\)"):
             now[0] + later[0]
@@ -139,9 +144,37 @@ def test_counts_of_different_epochs_are_stored_apart(store: Store, tmp_path: Pat
         work.set_first_bytes(row.number, first_bytes_of(ids))
     operations.backup(store, tmp_path / "b.sqlite")
     with SQLiteStore(tmp_path / "b.sqlite") as copy, copy.read() as work:
-        assert stored_tallies(work, row.number, manifest, 3) == later and stored_tallies(work, 1, manifest) == now
+        assert stored_tallies(work, row.number, manifest, 3) == later and stored_tallies(work, 1, manifest, 0) == now
     with collecting(store) as collector:  # counts of another epoch are not those of this round
         assert collector.study(study).arm_counts[0].tally() == now[0]
+
+
+def test_reports_are_counted_in_the_current_epoch_of_the_study(store: Store) -> None:
+    """The next batch after an epoch has begun, and a collector that starts anew, count there."""
+    study = _filled(store)
+    with store.read() as work:
+        (row,) = work.studies()
+        manifest = Manifest.from_spec(work.manifests(row.number)[0])
+        first = stored_tallies(work, row.number, manifest, 0)
+    ids = [number.to_bytes(16, "big") for number in range(200, 300)]
+    own = [one for one in ids if manifest.arm_of(one) == 0]
+    for sent in (own[:5], own[5:9]):
+        with collecting(store) as collector:
+            with store.transaction() as work:
+                work.set_epoch(row.number, 7)
+                row_now = work.study(row.number)
+            collector.writer.call(lambda: collector.study(study).noted(row_now))  # noqa: B023  as the writer's look
+            send(collector, study, batch_of(manifest, 0, sent, [b"\x01"] * len(sent)))
+            assert collector.outcome(study).row.epoch == 7
+            shown = collector.study(study).arm_counts[0].tally()
+    with store.read() as work:
+        later = stored_tallies(work, row.number, manifest, 7)
+        assert stored_tallies(work, row.number, manifest, 0) == first and work.epochs(row.number, 1) == [0, 7]
+        assert (later[0].n, later[0].epoch, later[1].n) == (9, 7, 0) and shown == later[0]
+        assert work.study(row.number).reports == 209
+        told = [(one.get("epoch"), one["arm"], one["reports"]) for one in tally_rows(work, work.study(row.number))]
+        assert told == [(None, 0, first[0].n), (None, 1, first[1].n), (7, 0, 9), (7, 1, 0)]
+    operations.verify(store)
 
 
 def test_the_first_bytes_of_ids_are_counted_once_in_the_same_commit(store: Store) -> None:

@@ -79,7 +79,7 @@ MISTAKES = {
     "shares of a number": ("[population.hours]\nshares = [0.5, 0.5]", "without shares"),
     "too few shares": ("[population.smoker]\nshares = [1]", "needs 2 shares"),
     "shares that do not sum": ("[population.smoker]\nshares = [0.5, 0.6]", "must sum to 1"),
-    "another answer": ("[population.smoker]\nshares = { yes = 0.5, maybe = 0.5 }", "must name each answer once"),
+    "another answer": ("[population.smoker]\nshares = { yes = 0.5, maybe = 0.5 }", "the question does not have"),
     "law of categories": ("[population.smoker]\nlaw = 'uniform'", "no numbers"),
     "unknown key": ("[population.hours]\nlaw = 'uniform'\nsize = 3", "line 3: This key is not known here."),
     "not a table": ("[population]\nhours = 3", "This is not a table."),

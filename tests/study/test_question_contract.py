@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.domain import Bins
 from sottovoce.core.late import load
-from sottovoce.core.question import QUESTIONS, Question
+from sottovoce.core.question import QUESTIONS, HalfSets, Question, WithinGroups
 from sottovoce.study.questions import file_kinds, study_class
 from sottovoce.study.questions.base import StudyQuestion
 from sottovoce.study.results import StudyResults
 from sottovoce.testing import check_question
 
 HOURS = sv.Integers(0, 9)
+SEX = sv.Categories(["f", "m"])
+PERSON = sv.Record({"sex": SEX, "age": Bins(sv.Integers(18, 99), [40, 65]), "cups": sv.Integers(0, 2)})
 CASES: dict[str, tuple[Question, list[str] | None]] = {
     "frequency": (sv.Frequency(sv.Categories(["yes", "no"])), ["grr"]),
     "mean": (sv.Mean(HOURS), ["bernoulli"]),
@@ -25,12 +28,15 @@ CASES: dict[str, tuple[Question, list[str] | None]] = {
     "cdf": (sv.Cdf(HOURS, (2, 5)), ["haar"]),
     "range": (sv.Range(HOURS, 7, 9), ["haar"]),
     "quantile": (sv.Quantile(HOURS, ("0.5",)), ["haar"]),
+    "within-groups": (WithinGroups(SEX, sv.Frequency(sv.Categories(["yes", "no", "at times"]))), ["binned"]),
     "circular-mean": (sv.CircularMean(sv.Circle(24)), ["square-wave"]),
+    "joint": (sv.Joint(PERSON), None),
 }
 NOT_IN_STUDIES = {
     "vector-mean": sv.VectorMean(sv.Box(0, 1, 2)),
     "attributes": sv.Attributes(sv.Record({"a": HOURS})),
     "density": sv.Density(HOURS),
+    "half-sets": HalfSets(HOURS),
 }
 
 
@@ -43,6 +49,11 @@ def test_every_kind_has_a_case() -> None:
 def test_the_contract_holds(kind: str) -> None:
     question, methods = CASES[kind]
     check_question(question, methods=methods)
+
+
+@pytest.mark.parametrize("inner", [sv.Quantile(HOURS, ("0.5",)), sv.Range(HOURS, 7, 9)], ids=["quantile", "range"])
+def test_the_contract_holds_within_groups(inner: Question) -> None:
+    check_question(WithinGroups(SEX, inner), methods=["binned"])
 
 
 @pytest.mark.parametrize("kind", NOT_IN_STUDIES)
@@ -107,7 +118,22 @@ REMOVED = [
     ("mean", replaced("said_of", lambda self, line: line.measure), "the dashboard card"),
     ("group-mean", default("field"), "the field of the participant's page"),
     ("frequency", no_rows, "the export"),
+    ("within-groups", default("field"), "the field of the participant's page"),
+    ("within-groups", default("truth"), "the truth"),
+    ("quantile", replaced("full_truth", StudyQuestion.truth), "the truth"),
     ("group-mean", default("possible_answers"), "the words of the dossier"),
+    ("joint", replaced("keys", ()), "the table of a study file"),
+    ("joint", of_question("answer", Question.answer), "reasons for giving no answer"),
+    ("joint", default("check_population"), "the population"),
+    ("joint", default("prior"), "the population"),
+    ("joint", no_planner, "the plan"),
+    ("joint", default("draw"), "the columns"),
+    ("joint", default("raw_answers"), "the columns"),
+    ("joint", default("estimate_lines"), "the export"),
+    ("joint", default("truth"), "the truth"),
+    ("joint", default("field"), "the field of the participant's page"),
+    ("joint", default("cross_tables"), "the export"),
+    ("joint", default("possible_answers"), "the words of the dossier"),
     ("frequency", replaced("possible_answers", lambda self, *given: ""), "the words of the dossier"),
 ]
 

@@ -1,6 +1,7 @@
 """Studies of answers that are round numbers, or times of a day: from the file to the page and to results."""
 
 import json
+from datetime import date
 
 import numpy as np
 import pytest
@@ -41,7 +42,8 @@ def test_a_step_goes_from_the_file_to_the_manifest_and_to_the_page() -> None:
     assert study.question("hours").question.domain == sv.Interval(0, 12, step="0.5")
     manifest = study.plan(1_000).manifest()
     assert json.dumps(manifest.spec()).count('"step": "0.5"') == 2 and manifest.from_spec(manifest.spec()) == manifest
-    page = participant_page(Request({"type": "http", "query_string": b"", "headers": []}), "sleep", manifest).body
+    request = Request({"type": "http", "query_string": b"", "headers": []})
+    page = participant_page(request, "sleep", manifest, today=date(2027, 1, 1)).body
     assert b'data-low="0" data-high="12" data-step="0.5"' in page
     assert b"in steps of 0.5" in page
 

@@ -13,7 +13,7 @@ from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.request import IntervalRequest
 from sottovoce.study.planners.distribution import at_points
 from sottovoce.study.population import ExpectedAnswers, NumberLaw
-from sottovoce.study.sharing import Joint
+from sottovoce.study.sharing import JointReport
 from sottovoce.study.simulating import drawn_answers
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("shared reports")]
@@ -122,7 +122,7 @@ def test_apart_where_one_report_is_worse():
     made = the_study(MEAN, LONG).plan(20_000)
     (found,) = made.sharing
     assert found.shared == ()
-    assert "asked apart" in found.text()
+    assert "separate reports" in found.text()
     assert [one.report for one in made.questions] == ["hours", "long"]
 
 
@@ -239,5 +239,5 @@ def test_attributes_that_do_not_fit(asked, words):
 def test_methods_whose_reports_are_not_counted_are_left_out():
     with pytest.raises(sv.ParameterError, match="not predicted"):
         ExpectedDistribution.of(sv.mechanism("laplace-histogram", HOURS, epsilon=1))
-    joint = Joint.of((MEAN, QUARTILES), MEAN and the_study(MEAN).epsilon, 0.95, None, quick=True)
+    joint = JointReport.of((MEAN, QUARTILES), MEAN and the_study(MEAN).epsilon, 0.95, None, quick=True)
     assert "laplace-histogram" not in {one.mechanism.name for one in joint.candidates}

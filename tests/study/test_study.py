@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import warnings
 from datetime import date
 
@@ -16,6 +17,7 @@ from sottovoce.core.question.reasons import ANSWERED
 from sottovoce.study.export import LABELS, publication, write_export
 from sottovoce.study.goals import read_goals
 from sottovoce.study.results import COLUMNS
+from sottovoce.study.study_plan import shrinkage
 
 pytestmark = pytest.mark.slow
 
@@ -69,7 +71,7 @@ def test_reasons_for_giving_no_answer_cost_and_the_plan_says_so(plan):
     assert hours.without_reasons < hours.half_width
     assert f"+- {hours.without_reasons:.3g}" in hours.text()
     assert plan.question("age").without_reasons is None
-    assert "Reasons for giving no answer make hours" in plan.advice
+    assert 'wider for allowing "don\'t know"' in plan.advice
 
 
 def test_predicted_errors_are_those_of_simulations(plan, people):
@@ -146,7 +148,7 @@ def test_goals_find_participants_and_epsilon():
     ("text", "words"),
     [
         ("hours", "A goal is a question"),
-        ("hours +- 2 points", "Points are for shares"),
+        ("hours +- 2 points", "does not fit question 'hours'"),
         ("weight +- 1", "no such question"),
         ("hours +- 0", "must be above 0"),
     ],
@@ -213,8 +215,28 @@ def test_publication_leaves_out_what_is_too_uncertain(people):
     assert doubt == f"naps: {said[0].message}"
     assert doubt in text
     assert "| mean | .. | .. |" in text
-    assert f"{text.count('| .. | .. |')} numbers with an interval wider" in text
-    assert text.count("SIMULATION. Methods: 40 participants") == 1
+    (left_out,) = re.findall(r"(\d+) numbers? (?:is|are) left out", text)
+    assert int(left_out) == text.count("| .. | .. |")
+    assert text.count("Methods: SIMULATION. 40 participants") == 1
+
+
+def test_questions_about_one_answer_have_one_heading_in_the_publication(people):
+    asked = (
+        sv.Asked("age", sv.Mean(sv.Integers(0, 100)), "How old are you?"),
+        sv.Asked("old", sv.Range(sv.Integers(0, 100), 60, 100), attribute="age"),
+        sv.Asked("bed", sv.CircularMean(sv.Circle(24)), "When do you go to bed?"),
+    )
+    answers = {"age": people["age"].head(600), "bed": [22.5] * 600}
+    prior = {"bed": sv.Prior.uniform(20, 23)}
+    text = publication(sv.simulate_study(study(*asked, epsilon=2).plan(600, priors=prior), answers, seed=1).results)
+    assert text.count("## How old are you?") == 1 and "| circular mean | " in text
+
+
+@pytest.mark.parametrize(
+    ("ratios", "words"), [((0.71,), "29 %"), ((0.71, 0.8), "20 to 29 %"), ((0.71, 1.0), "up to 29 %"), ((1.02,), "0 %")]
+)
+def test_how_much_margins_shrink(ratios, words):
+    assert shrinkage(*ratios) == words
 
 
 @pytest.mark.slow

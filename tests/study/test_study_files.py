@@ -1,10 +1,15 @@
 """Every kind of mistake in a study file is a sentence with its line and a remedy."""
 
+from dataclasses import replace
+
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.question import Question
-from sottovoce.study.reading import StudyFileError, parse_study, read_study
+from sottovoce.study.dossier.consent import consent_page
+from sottovoce.study.reading import StudyFileError, check_study, parse_study, read_study
+from sottovoce.study.study_plan import plan_study
 
 GOOD = """\
 # A study about sleep
@@ -77,8 +82,8 @@ def test_a_kind_of_question_in_a_file(table: str, question: Question):
 def test_an_unknown_kind_lists_the_kinds():
     _, (mistake,) = parse_study(changed('ask = "frequency"', 'ask = "shares"'))
     assert mistake.remedy == (
-        'Ask one of "frequency", "mean", "variance", "group-mean", "distribution", "cdf", "range", "quantile",'
-        ' "circular-mean".'
+        'Do you mean "frequency"? Ask one of "frequency", "mean", "variance", "group-mean", "table", "distribution",'
+        ' "cdf", "range", "quantile", "circular-mean", "median".'
     )
 
 
@@ -88,8 +93,24 @@ MISTAKES = {
     "unclosed text": ('owner = "Institute of Sleep"', 'owner = "Institute', 4, "not TOML"),
     "the same key twice": ('unit = "person"', 'unit = "person"\nunit = "device"', 11, "not TOML"),
     "no table": ("[study]\n", "[studies]\n", 2, "Do you mean study?"),
-    "unknown table": ("[study]\n", "[people]\n[study]\n", 2, "Known: study, questions, population, collection."),
-    "strata": ("whole = true\n", "whole = true\n[strata]\nnorth = 5\n", 36, "cannot have strata"),
+    "unknown table": (
+        "[study]\n",
+        "[people]\n[study]\n",
+        2,
+        "Known: study, questions, population",
+    ),
+    "strata": ("whole = true\n", "whole = true\n[strata]\nnorth = 5\n", 36, "A study has 2 to 100 strata"),
+    "a stratum without people": (
+        *("whole = true\n", "whole = true\n[strata.north]\npeople = 5\n[strata.south]\nlabel = 'S'\n", 38),
+        "The people of stratum south must be a whole number",
+    ),
+    "no stratum": ('unit = "person"', 'unit = "person"\nstratum = "north"', 11, "The stratum is none of the strata."),
+    "a density": ('ask = "frequency"', 'ask = "density"', 24, 'write ask = "distribution" with low and high'),
+    "a vector": ('ask = "frequency"', 'ask = "vector-mean"', 24, 'ask = "mean" with low and high'),
+    "attributes": ('ask = "frequency"', 'ask = "attributes"', 24, "Write one question for each attribute"),
+    "within groups": ('ask = "frequency"', 'ask = "within-groups"', 24, "the groups as by ="),
+    "groups of one": ('ask = "frequency"', 'ask = "frequency"\nby = ["women"]', 25, "at least two answers"),
+    "text without groups": ('ask = "frequency"', 'ask = "frequency"\nby_text = "Sex?"', 25, "Add `by`, or remove"),
     "unknown key": ('purpose = "How', 'porpose = "How', 6, "Do you mean purpose?"),
     "no name": ('name = "sleep-2027"\n', "\n", 2, "The name is missing."),
     "bad name": ('"sleep-2027"', '"Sleep 2027"', 3, "The name of a study"),
@@ -145,7 +166,12 @@ MISTAKES = {
     "reasons are a text": ('["don\'t know", "refused"]', '"refused"', 20, "must be a list of texts"),
     "a reason twice": ('["don\'t know", "refused"]', '["refused", "refused"]', 20, "must differ"),
     "a reason is an answer": ("share = 2", 'missing = ["no"]', 27, "is among the answers already"),
-    "reasons for a variance": ('ask = "mean"', 'ask = "variance"', 20, "no answer. Remove missing"),
+    "reasons for a variance": (
+        'ask = "mean"',
+        'ask = "variance"',
+        20,
+        "`missing` is not supported",
+    ),
     "share is zero": ("share = 2", "share = 0", 27, "must be an integer in [1, 1000]"),
     "unknown language": ('languages = ["en", "de"]', 'languages = ["en", "tlh"]', 13, "no sentences for participants"),
     "labels in a foreign language": ("share = 2", 'labels = { fr = { yes = "oui" } }', 27, "a language that the study"),
@@ -205,3 +231,58 @@ def test_all_mistakes_at_once(tmp_path):
     assert [one.line for one in caught.value.mistakes] == [2, 27, 29]
     with pytest.raises(ValueError, match="cannot be read"):
         read_study(tmp_path / "none.toml")
+
+
+TRANSLATED = (
+    GOOD.replace('name = "sleep-2027"', 'name = "sleep-2027"\ntitle = { en = "Sleep in 2027", de = "Schlaf 2027" }')
+    .replace(
+        'purpose = "How long people sleep, and whether they smoke."', 'purpose = { en = "Sleep.", de = "Schlaf." }'
+    )
+    .replace('unit = "hours"', 'unit = { en = "hours", de = "Stunden" }')
+    .replace('epsilon = "1"', 'epsilon = "1"\nparticipants = 3000')
+)
+
+
+def test_title_purpose_and_unit_are_translated_and_manifests_carry_them():
+    study = check_study(TRANSLATED.encode())
+    manifest = study.plan(3000).manifest()
+    assert Manifest.from_spec(manifest.content).facts == manifest.facts
+    for facts in (study.facts, manifest.facts):
+        assert [facts.title_in(one) for one in ("de", "en", "fr")] == ["Schlaf 2027", "Sleep in 2027", "Sleep in 2027"]
+        assert (facts.purpose, facts.purpose_in("de")) == ("Sleep.", "Schlaf.")
+    hours = manifest.questions[0]
+    assert (hours.unit, hours.unit_in("de"), hours.unit_in("en")) == ("hours", "Stunden", "hours")
+    assert "Schlaf 2027" in consent_page(manifest, "de") and "Schlaf." in consent_page(manifest, "de")
+    assert replace(study, analysts="A statistician").translations == study.translations
+
+
+def test_a_study_without_a_title_is_called_by_its_name():
+    facts = check_study(GOOD.encode()).facts
+    assert facts.title_in("de") == "sleep-2027" and "title" not in facts.spec() and "translations" not in facts.spec()
+
+
+def test_participants_of_the_study_are_planned_for():
+    study = check_study(TRANSLATED.encode())
+    assert plan_study(study).participants == plan_study(study, 3000).participants == 3000
+    with pytest.raises(sv.ParameterError, match="participants = 3000 under"):
+        plan_study(check_study(GOOD.encode()))
+
+
+def test_a_median_is_the_quantile_one_half():
+    study = check_study(changed('ask = "mean"', 'ask = "median"').replace(b'missing = ["don\'t know", "refused"]', b""))
+    assert study.question("hours").question == sv.Quantile(sv.Interval(0, "14.5"), ("0.5",))
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("shares", "frequency"), ("average", "mean"), ("group means", "group-mean"), ("cfd", "cdf")]
+)
+def test_common_words_for_a_kind_name_the_kind_that_is_meant(word: str, meant: str):
+    _, (mistake,) = parse_study(changed('ask = "frequency"', f'ask = "{word}"'))
+    assert mistake.remedy.startswith(f'Do you mean "{meant}"? Ask one of')
+
+
+def test_answers_that_a_population_leaves_out_share_the_rest():
+    three = GOOD.replace('["yes", "no"]', '["yes", "no", "rarely"]') + "[population.smoker]\nshares = { yes = 0.5 }\n"
+    assert dict(check_study(three.encode()).population)["smoker"].shares == (0.5, 0.25, 0.25)
+    _, (mistake,) = parse_study(three.replace("yes = 0.5", "si = 0.5").encode())
+    assert "name an answer that the question does not have" in mistake.what

@@ -12,7 +12,8 @@ from sottovoce.client.tick import Untimed
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.round import Arm, Round
 from sottovoce.privacy.accounting.study import StudyAccount
-from sottovoce.service.pages.view import fields
+from sottovoce.service.pages.view import screens
+from sottovoce.study.display.planning import margin_text
 from sottovoce.study.dossier.consent import consent_page
 from sottovoce.study.dossier.write import write_dossier
 from sottovoce.study.export import publication
@@ -81,17 +82,17 @@ def dossier(tmp_path_factory):
 
 def test_a_dossier_states_one_epsilon_behind_a_shuffler(dossier):
     _, text = dossier
-    stated = re.findall(r"loses at most epsilon ([\d.]+) with delta 1e-06|epsilon would be ([\d.]+) with", text)
-    assert len(stated) == 2 and len({one or other for one, other in stated}) == 1
+    assert len(re.findall(r"loses at most epsilon ([\d.]+) with delta 1e-06", text)) == 1
+    assert "None is claimed: the study has no shuffler. Annex A says what a shuffler would add." in text
 
 
 def test_a_dossier_says_nothing_of_reasons_and_goals_that_there_are_not(dossier):
     plan, text = dossier
     assert "don't know" not in text and "refused" not in text.replace("refuses", "")
-    assert "needed to meet" not in text and "goal" not in text
+    assert "meets its goals" not in text
     assert not re.search(r"\b1 (participations|questions|bytes)", text)
     for one in plan.questions:
-        assert f"<td>+- {one.asked.margin(one.half_width)}</td>" in text
+        assert f">±\u00a0{margin_text(one, one.half_width)}</td>" in text
     assert plan.question("smoker").asked.margin(0.0556) == "5.56 points"
 
 
@@ -100,16 +101,16 @@ def test_a_dossier_names_reasons_and_goals_where_there_are_some(tmp_path):
     plan = plan_study(sv.Study("sleep", **ABOUT, questions=asked), goals=["smoker +- 5 points"])
     write_dossier(plan, tmp_path / "of")
     text = (tmp_path / "of" / "index.html").read_text()
-    assert "Offered by smoker (refused)" in text
-    assert "The plan meets its goals with this budget: smoker +- 5 points." in text
+    assert "Offered by: Smoker? (refused)" in text
+    assert "The plan meets its goals with this budget: Smoker? ±\u00a05.0\u00a0points." in text
 
 
 def test_a_consent_lists_every_answer_of_all_questions_that_the_page_asks():
     manifest = a_manifest([*ASKED, AGE])
     text = consent_page(manifest, "en")
-    assert [one["name"] for one in fields(manifest, "en")] == ["drug", "smoker", "age"]
-    assert "The page asks you all of the questions below." in text and "asked one of" not in text
+    assert list(dict.fromkeys(one["question"] for one in screens(manifest, "en"))) == ["drug", "smoker", "age"]
+    assert "The study has 3 questions. Chance picks one of them for you." in text
     for answer in (*DRUGS, "yes", "no", "woman, smoker", "other"):
         assert f"<li>{answer}</li>" in text
     assert "<p>and a number from 18 to 99</p>" in text
-    assert "The page asks you the question below." in consent_page(a_manifest(), "en")
+    assert "Chance picks one" not in consent_page(a_manifest(), "en")

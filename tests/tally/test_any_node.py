@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds, units
-from sottovoce.core.channel import Channel, Subset, Table
+from sottovoce.core.channel import Bits, Channel, Subset, Table, Then
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.channel.facets import Numbered
 from sottovoce.core.coins import Coins
@@ -148,3 +148,21 @@ def test_a_tally_that_the_room_does_not_read_is_refused() -> None:
         other.estimate(tally)
     with pytest.raises(sv.ParameterError, match=r"Tallies are drawn for counts of outputs, .* not of kind other"):
         sv.simulate_counts(other, [1, 1, 1], seed=1)
+
+
+def test_masks_that_a_numbered_stage_randomizes_again_can_be_estimated() -> None:
+    """Two random stages, of which only the second has numbered reports: its law sums over the masks between."""
+    bits, again = Bits(3, 3 * UNIT // 4, UNIT // 4), Subset(8, 1, UNIT // 2)
+    channel = Then(bits, again)
+    exact = [[channel.likelihood(report, code) for report in range(8)] for code in range(3)]
+    assert np.array([law_row(channel, code) for code in range(3)]) == pytest.approx(np.array(exact, float), rel=1e-14)
+    question = sv.Frequency(sv.Integers(0, 2))
+    mechanism = sv.Mechanism("masks-again", question, channel, Decimal(3), CountOutputs())
+    truth = np.array([0.6, 0.3, 0.1])
+    # Cells as the exact law expects them give the shares back, without simulation.
+    expected = np.rint(1e12 * truth @ np.array(exact, float)).astype(np.int64)
+    estimate = mechanism.estimate(sv.Tally(mechanism, int(expected.sum()), expected))
+    assert estimate.values == pytest.approx(truth, abs=1e-9)
+    wide = Then(Bits(13, 3 * UNIT // 4, UNIT // 4), Subset(1 << 13, 1, UNIT // 2))
+    with pytest.raises(sv.ParameterError, match="Masks of 13 bits inside a composition are too many"):
+        law_row(wide, 0)

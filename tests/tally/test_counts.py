@@ -328,7 +328,7 @@ def test_reports_from_the_set_of_a_code_are_in_it_and_uniform(name: str, epsilon
     rng = np.random.default_rng(seed)
     for code in range(channel.inputs):
         if isinstance(channel, Block):
-            members = sorted(channel.sets.inside(code, index) for index in range(channel.sets.size))
+            members = sorted(channel.sets.output(code, index, True) for index in range(channel.sets.size))
             outputs, of = channel.outputs, channel.sets
         else:
             assert isinstance(channel, Public) and isinstance(channel.map, PoolMap)

@@ -198,7 +198,21 @@ def test_a_protocol_of_secure_reports_is_no_simulation() -> None:
 def test_files_and_prints_of_the_command_line_say_simulation(name: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("v\n" + "".join(f"{answer}\n" for answer in ANSWERS))
     path, spec, counted = tmp_path / name, tmp_path / "spec.json", tmp_path / "t.tally"
-    asked = ["--column", "v", "--method", "olh", "--epsilon", 1, "--low", 0, "--high", 9, "--write-spec", spec]
+    asked = [
+        "--column",
+        "v",
+        "--method",
+        "olh",
+        "--epsilon",
+        1,
+        "--low",
+        0,
+        "--high",
+        9,
+        "--whole",
+        "--write-spec",
+        spec,
+    ]
     for seed in (["--seed", 1], []):
         simulated = bool(seed)
         assert call("privatize", tmp_path / "a.csv", *asked, *seed, "-o", path, "--force").code == 0
@@ -213,20 +227,20 @@ def test_files_and_prints_of_the_command_line_say_simulation(name: str, tmp_path
             assert header.endswith(b",simulation") is simulated
     if name.endswith(".csv"):
         lines = path.read_text().splitlines()
-        assert lines[0] == "report,id"
+        assert lines[0] == "report,id,mechanism"
 
 
 def test_rows_of_a_simulation_cannot_join_others_unseen(tmp_path: Path) -> None:
     """Cut, sorted or appended to secure rows, each row still has its mark or one cell too many."""
     (tmp_path / "a.csv").write_text("v\n" + "3\n" * 20)
-    asked = ["--column", "v", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9]
+    asked = ["--column", "v", "--method", "grr", "--epsilon", 1, "--low", 0, "--high", 9, "--whole"]
     spec, files = tmp_path / "spec.json", {True: tmp_path / "s.csv", False: tmp_path / "r.csv"}
     for simulated, path in files.items():
         seed = ["--seed", 1] if simulated else []
         asked_here = [*asked, *seed, "--write-spec", spec, "--force"]
         assert call("privatize", tmp_path / "a.csv", *asked_here, "-o", path).code == 0
     seeded, secure = (files[simulated].read_text().splitlines() for simulated in (True, False))
-    assert seeded[0] == "report,simulation" and all(row.endswith(",true") for row in seeded[1:])
+    assert seeded[0] == "report,mechanism,simulation" and all(row.endswith(",true") for row in seeded[1:])
     both = tmp_path / "both.csv"
     both.write_text("\n".join([seeded[0], *(f"{row},false" for row in secure[1:]), seeded[1]]) + "\n")
     assert sv.Tally.from_bytes(call("tally", both, "--spec", spec, "-o", "-").out).simulated

@@ -17,6 +17,7 @@ from sottovoce.service.http.server import make_server
 from sottovoce.service.logs import make_log
 from sottovoce.service.stores import open_store
 from tests.web.conftest import counted
+from tests.web.steps import answer, begin, sent
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 SCRIPT = "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script>"
@@ -98,15 +99,11 @@ def test_texts_of_a_study_are_never_code(browser, hostile):
         assert page.evaluate("document.querySelectorAll('main script, svg script, [onerror], [onload]').length") == 0
 
     visit(f"/s/{name}")
-    page.wait_for_selector("#form:not([hidden])")
     assert page.locator("legend").first.text_content() == json.loads(TEXT)  # shown as it was written
-    page.locator("input[type=radio]").first.check()
-    page.locator("[name=hours]").fill("7")
-    page.locator("[name=cups-group]").select_option("b")
-    page.locator("[name=cups]").fill("2")
-    page.get_by_role("button", name="Show what would be sent").click()
-    page.get_by_role("button", name="Send", exact=True).click()
-    page.locator("#outcome").filter(has_text="Thank you").wait_for()
+    begin(page)
+    answer(page, {"type": "owl", "hours": "7", "cups": ("b", "2")})
+    assert page.evaluate("window.hacked") is None
+    sent(page)
     for path in [*paths, f"/studies/{name}/cups/pairs"]:
         visit(path)
     page.context.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from sottovoce.core.exchange.manifest import Collection
+from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.service.http.server import make_server
 from sottovoce.service.shuffler.mixer import Mixer
 from sottovoce.service.shuffler.opening import sealed_route
@@ -18,6 +18,7 @@ from sottovoce.service.shuffler.relay import Relay
 from sottovoce.service.shuffler.unsealing import public_key, unseal
 from tests.service.studies import everyone, grr
 from tests.web.conftest import MODULE, collector_at_work, counted
+from tests.web.steps import answer, begin
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 KEY = X25519PrivateKey.generate()
@@ -66,17 +67,16 @@ def test_a_page_of_somebody_else_and_the_participants_page_send_seals(browser, s
     complaints: list[str] = []
     page.on("console", lambda one: complaints.append(one.text) if one.type == "error" else None)
     page.goto(f"{shuffled.shuffler}/s/{shuffled.name}")
-    page.wait_for_selector("#form:not([hidden])")
-    page.get_by_label("owl").check()
-    page.get_by_role("button", name="Show what would be sent").click()
-    page.get_by_role("button", name="Send", exact=True).click()
-    page.locator("#outcome").filter(has_text="The shuffler has the sealed noisy answer").wait_for()
+    begin(page)
+    answer(page, {"type": "owl"})
+    page.locator("#send").click()
+    page.locator("[data-outcome=passed]").filter(has_text="on its way").wait_for()
     assert complaints == [] and counted(shuffled) == 0  # nobody was passed on yet
     assert shuffled.relay.pass_on() == 2
     assert counted(shuffled) == 2
     # At the collector there is no form: whoever answered there would show it an address.
     page.goto(f"{shuffled.address}/s/{shuffled.name}")
-    assert page.locator("form").count() == 0 and "shuffler's address" in (page.locator("main").text_content() or "")
+    assert page.locator("form").count() == 0 and page.locator("[data-notice=elsewhere]").is_visible()
     page.goto(f"{shuffled.address}/studies/{shuffled.name}")
     assert page.locator("img").count() == 0 and "through a shuffler" in (page.locator("main").text_content() or "")
     page.context.close()

@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
 # Pages that a make target writes: a link to one may come before the page.
-GENERATED = {DOCS / "coverage.md": "coverage"}
+GENERATED = {DOCS / "results/coverage.md": "coverage"}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 GROUPS = {group.name for group in app.registered_groups}
 VERBS = sorted({"answer", *(command.name or command.callback.__name__ for command in app.registered_commands), *GROUPS})
@@ -70,23 +70,22 @@ def examples(page: Path) -> Iterator[Example]:
 
 # Pages whose examples solve linear programs or simulate for more than half a second.
 LONG = {
-    *(
-        DOCS / name
-        for name in ("protocols.md", "series-and-mixtures.md", "decisions/005-hadamard-groups-and-contrasts.md")
-    ),
-    *(DOCS / f"estimate-a-{name}.md" for name in ("mean", "variance", "vector", "distribution")),
-    *(DOCS / name for name in ("unknown-range.md", "reproduce.md", "black-box-audit.md", "gaussian-means.md")),
-    *(DOCS / name for name in ("errata.md", "group-errata.md", "compare-groups.md", "choose-a-method.md")),
-    *(
-        DOCS / name
-        for name in ("designed-distributions.md", "plan-a-study.md", "open-domains.md", "bins-and-hierarchies.md")
-    ),
+    DOCS / f"{name}.md"
+    for names in (
+        "guides/audit-a-program guides/choose-a-method guides/distribution guides/groups guides/mean",
+        "guides/unknown-range guides/variance guides/vector guides/words",
+        "methods/bins-and-hierarchies methods/designed-distributions methods/gaussian-mean methods/rounds",
+        "methods/series-and-mixtures results/index study/plan",
+        "why/decisions/005-hadamard-groups-and-contrasts why/errata why/errata-group-means",
+    )
+    for name in names.split()
 }
-IN_ORDER = DOCS / "first-hour.md"  # commands and examples by turns: test_first_hour.py runs it
+# Commands and examples by turns: test_doors.py and test_first_hour.py run them.
+IN_ORDER = {DOCS / "start/first-hour.md", DOCS / "study/run-a-survey.md"}
 WITH_EXAMPLES = [
     pytest.param(page, marks=[pytest.mark.slow] if page in LONG else [])
     for page in PAGES
-    if page != IN_ORDER and any(examples(page))
+    if page not in IN_ORDER and any(examples(page))
 ]
 
 
@@ -170,27 +169,32 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert seen == set(PAGES)
 
 
+def test_pages_lie_in_the_sections() -> None:
+    sections = {page.relative_to(DOCS).parts[0] for page in DOCS.rglob("*.md")}
+    assert sections == {"index.md", "start", "guides", "study", "methods", "results", "reference", "why"}
+
+
 @for_each("name", registry.names())
 def test_every_mechanism_has_a_row_and_a_heading(name: str) -> None:
-    page = prose(DOCS / "methods.md")
+    page = prose(DOCS / "methods/index.md")
     assert re.search(rf"^\| `{re.escape(name)}` \|", page, flags=re.MULTILINE)
     assert re.search(rf"^### {re.escape(name)}$", page, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", registry.names(Frequency))
-def test_every_frequency_oracle_has_a_row_in_the_readme(name: str) -> None:
-    assert re.search(rf"^\| `{re.escape(name)}` \|", prose(ROOT / "README.md"), flags=re.MULTILINE)
+@for_each("name", registry.names(Frequency))
+def test_every_frequency_oracle_has_a_row_at_a_glance(name: str) -> None:
+    assert re.search(rf"^\| `{re.escape(name)}` \|", prose(DOCS / "methods/at-a-glance.md"), flags=re.MULTILINE)
 
 
 @pytest.mark.slow
 def test_the_methods_page_is_what_its_generator_writes() -> None:
     written = runpy.run_path(str(DOCS.parent / "scripts" / "generate_methods.py"))["page"]()
-    assert text_of(DOCS / "methods.md") == written, "Run `python scripts/generate_methods.py`."
+    assert text_of(DOCS / "methods/index.md") == written, "Run `python scripts/generate_methods.py`."
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_command_has_a_heading(verb: str) -> None:
-    headings = [line for page in DOCS.glob("*.md") for line in prose(page).splitlines() if line.startswith("#")]
+    headings = [line for page in DOCS.rglob("*.md") for line in prose(page).splitlines() if line.startswith("#")]
     assert any(line.endswith(f" sottovoce {verb}") for line in headings)
 
 
@@ -223,8 +227,22 @@ def test_pages_name_no_place_of_one_machine(page: Path) -> None:
 
 
 def test_every_decision_has_its_three_parts() -> None:
-    decisions = sorted((DOCS / "decisions").glob("*.md"))
-    assert [int(path.name[:3]) for path in decisions] == list(range(1, len(decisions) + 1))
+    decisions = sorted((DOCS / "why" / "decisions").glob("[0-9]*.md"))
+    numbers = [int(path.name[:3]) for path in decisions]
+    assert numbers == sorted(set(numbers)) and numbers[:33] == list(range(1, 34))
     for path in decisions:
         headings = re.findall(r"^## (.+)$", text_of(path), flags=re.MULTILINE)
-        assert headings == ["Context", "Choice", "Rejected"], path.name
+        parts = [heading for heading in headings if heading != "What was not reached"]
+        assert parts == ["Context", "Choice", "Rejected"], path.name
+
+
+def test_the_summary_of_coverage_is_that_of_its_tables() -> None:
+    page = text_of(DOCS / "results/coverage.md")
+    for noun, section in (("shares", "coverage-shares"), ("means", "coverage-means")):
+        body = page.partition(f"<!-- section: {section} -->")[2].partition("<!-- section")[0]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.splitlines() if line[:1] == "|"]
+        stated = re.findall(rf"^\| {noun}, `(\w+)`[^|]*\| ([\d.]+) % \|", page, flags=re.MULTILINE)
+        assert stated
+        for method, least in stated:
+            place = rows[0].index(f"{method}, population")
+            assert min(float(row[place]) for row in rows[2:] if len(row) == len(rows[0])) == float(least), method

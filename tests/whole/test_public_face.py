@@ -12,7 +12,7 @@ import pytest
 import sottovoce as sv
 from tests.each import for_each
 
-MOST_NAMES = 64
+MOST_NAMES = 68
 
 
 @for_each("name", sv.__all__)
@@ -20,7 +20,7 @@ def test_every_public_name_loads_and_is_documented(name: str) -> None:
     found = getattr(sv, name)
     assert found is getattr(sv, name)
     assert getattr(found, "__name__", name).rpartition(".")[2] == name  # a constant has none
-    assert found.__doc__ and found.__doc__.strip().endswith((".", ")", ":")), f"{name} says nothing"
+    assert found.__doc__ and found.__doc__.partition("\n")[0].endswith("."), f"{name} says nothing"
     # A dataclass without a docstring gets its signature for one.
     assert not found.__doc__.startswith(f"{name}("), f"{name} says nothing"
 

@@ -14,6 +14,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import sottovoce as sv
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # Written in pieces, so that this file does not find itself.
@@ -153,7 +155,7 @@ def test_the_citation_is_of_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = (ROOT / "CITATION.cff").read_text(encoding="utf-8").splitlines()
     fields = dict(line.split(": ", 1) for line in lines if re.match(r"\w[\w-]*: ", line))
-    assert (fields["version"], fields["license"]) == (project["version"], project["license"])
+    assert (fields["version"], fields["license"]) == (sv.__version__, project["license"])
     assert fields["cff-version"] == "1.2.0" and "authors:" in lines and fields["title"] and fields["message"]
     keywords = lines[lines.index("keywords:") + 1 :]
     assert [line.removeprefix("  - ") for line in keywords] == project["keywords"]
@@ -183,18 +185,20 @@ def test_every_extra_is_used_by_the_package() -> None:
         assert [name for name in names if not re.search(rf"^\s*(import|from) {name}\b", source, re.MULTILINE)] == []
 
 
-def test_the_readme_sells() -> None:
-    """A picture at the top, why in three lines, two lines to install, peers, sizes, how to cite."""
+def test_the_readme_is_a_front_door() -> None:
+    """One sentence, one picture in light and dark, three promises, three doors, limits, sizes: on two screens."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
     top = text[: text.index("## ")]
-    assert "![" in top and "docs/demo.svg" in top
+    shown = re.findall(r'(?:src|srcset)="(docs/pictures/[^"]+)"', top)
+    assert len(shown) == 2 and all((ROOT / path).is_file() for path in shown)
     assert len(re.findall(r"^- \*\*", top, re.MULTILINE)) == 3
-    (block,) = re.findall(r"```console\n(.*?)```", top, re.DOTALL)
-    assert len(block.splitlines()) == 2
-    for heading in ("## Beside other libraries", "## What is installed", "## How to cite"):
-        assert heading in text
+    doors = ["Run a survey", "Collect telemetry", "Compare methods"]
+    after = ["What you can estimate", "What you cannot do", "Why trust it", "Install"]
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [*doors, *after]
+    assert not re.search(r"^\| `[a-z-]+` \|", text, re.MULTILINE), "Mechanisms are listed in the documentation."
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert {"analysis", "all"} <= set(re.findall(r"'\.\[(\w+)\]'", text)) <= extras.keys()
+    assert {"analysis", "service", "all"} <= set(re.findall(r"'\.\[(\w+)\]'", text)) <= extras.keys()
 
 
 def test_our_own_warnings_are_errors_and_those_of_others_are_not() -> None:

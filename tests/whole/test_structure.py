@@ -55,6 +55,26 @@ BAD = {
     "upward loads in strings": {"tally__a": "load('estimate.b:c')"},
     "members of Channel": {},
     "class names used twice": {"study__a": "class Bits: ..."},
+    "functions written twice": {
+        "study__a": "def f(x):\n    y = [one + 2 for one in x if one]\n    return sum(y) / len(y)",
+        "tally__a": "def g(x):\n    'Text.'\n    y = [one + 2 for one in x if one]\n    return sum(y) / len(y)",
+        "tally__b": "def h(x):\n    return x\n\n\ndef i(x):\n    return x",
+    },
+    "functions alike but for names": {
+        "study__a": "def f(x):\n    y = [one + 2 for one in x if one]\n    return sum(y) / len(y)",
+        "tally__a": "def g(a):\n    b = [each + 2 for each in a if each]\n    return sum(b) / len(b)",
+        "tally__b": "def h(a):\n    b = [each + 3 for each in a if each]\n    return sum(b) / len(b)",
+    },
+    "functions that only forward to a part": {
+        "study__a": "class A:\n    @property\n    def a(self):\n        return self.b.a\n"
+        "    @property\n    def c(self):\n        'Text.'\n        return self.b.c\n"
+        "    def d(self, x):\n        return self.b.d(1)",
+    },
+    "constants written as properties": {
+        "study__a": "class A:\n    @property\n    def a(self):\n        return B\n"
+        "    @property\n    def b(self):\n        return self.c\n"
+        "    @property\n    def c(self):\n        'Text.'\n        return 1",
+    },
     "lines of src": {"study__a": "x = 1\n"},
     "lines of the longest module": {"study__a": "x = 1\n" * 10},
 }

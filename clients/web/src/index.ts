@@ -1,32 +1,30 @@
 /** sottovoce in the browser: answers are randomized here, before anything is sent. */
 import type { Coins } from "./core/coins";
-import { refuse } from "./core/errors";
+import { part, refuse } from "./core/errors";
 import { named, parse } from "./core/json";
 import { get, isClosed } from "./device/send";
 import { openStore } from "./device/store";
 import { Study, type Options } from "./device/study";
 import { Manifest } from "./manifest";
 import { Mechanism } from "./mechanism";
-import { SELDOM } from "./seldom";
+import { SELDOM, TABLES } from "./seldom";
 
 export { SottovoceError } from "./core/errors";
+export type { Meaning } from "./device/meaning";
 export type { Delivery, Options, Preview } from "./device/study";
 export { Study } from "./device/study";
-export { Manifest, Question } from "./manifest";
+export { Manifest, Question, type ExperimentArm } from "./manifest";
 export { Mechanism } from "./mechanism";
 
 export const version = "0.1.0";
 const DATABASE = "sottovoce";
 
-/** A file beside the main bundle. */
-function part<T>(loading: Promise<T>): Promise<T> {
-  return loading.catch(() => refuse("A part of this client cannot be loaded.", "network"));
-}
-
 /** Load what a specification needs. */
 async function load(source: unknown): Promise<void> {
   const names = named(parse(source).spec, ["node", "kind"]);
-  if (names.some((name) => SELDOM.includes(name))) await part(import("./vector/index"));
+  const some = (kinds: string[]): boolean => names.some((name) => kinds.includes(name));
+  if (some(SELDOM)) await part(import("./vector/index"));
+  if (some(TABLES)) await part(import("./tables/index"));
 }
 
 /** Coins from a seed: for simulations and tests, never for privacy. */

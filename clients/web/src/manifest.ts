@@ -21,6 +21,8 @@ export interface Collection {
   epochDays: number;
   invitations: boolean;
   sealedFor: string | null;
+  /** Whether all questions are asked, though only the answer to one is sent. */
+  askAll: boolean;
 }
 
 export interface Facts {
@@ -36,6 +38,20 @@ export interface Facts {
   lifetime: Fraction;
   languages: string[];
   collection: Collection;
+  /** What participants read instead of the name; a study may have none. */
+  title?: string;
+  /** The title and the purpose in further languages. */
+  translations?: Labels;
+  /** The arms of an experiment, where the study has one. */
+  experiment?: ExperimentArm[];
+}
+
+/** One arm of an experiment: participants in it read its text above the questions. */
+export interface ExperimentArm {
+  name: string;
+  share: number;
+  /** By language; empty where participants of this arm read nothing more. */
+  texts: { [language: string]: string };
 }
 
 type Labels = { [language: string]: { [answer: string]: string } };
@@ -57,6 +73,8 @@ export class Question {
     readonly labels: Labels = {},
     /** The name of another question that is about the same answer; empty if there is none. */
     readonly attribute = "",
+    /** The unit in further languages. */
+    readonly units: { [language: string]: string } = {},
   ) {
     valid(/^[a-z][a-z0-9_-]{0,39}$/.test(name), "name");
     valid(new Set(missing).size === missing.length && missing.every((one) => one.trim()), "missing");
@@ -66,9 +84,9 @@ export class Question {
   }
 
   private reasonsFit(): boolean {
-    if (this.kind === "mean") return true;
-    const listed = this.kind === "group-mean" ? (this.domain as Pair).group : this.kind === "frequency" && this.domain;
-    return listed instanceof Categories || (listed instanceof Integers && listed.size! <= MOST_WHOLE);
+    const { domain } = this;
+    const listed = domain instanceof Pair ? domain.group : this.kind === "frequency" && domain;
+    return !listed || listed instanceof Categories || (listed instanceof Integers && listed.size! <= MOST_WHOLE);
   }
 
   /** The name under which its answer is given: once for all questions about one attribute. */
@@ -98,32 +116,27 @@ export class Question {
     return root instanceof Range ? [decimalText(root.bottom), decimalText(root.top)] : null;
   }
 
-  get whole(): boolean {
-    return rootOf(this.domain) instanceof Integers;
-  }
-
-  /** What a person typed into a form, as an answer. */
-  read(written: string): unknown {
-    return this.missing.includes(written) ? written : this.domain.typed(written);
+  /**
+   * What a person typed into a form, as an answer; with the group that the person chose, where there are groups. Of a
+   * table it is the answer to one attribute.
+   */
+  read(written: string, group?: string, attribute?: string): unknown {
+    return this.missing.includes(written) ? written : this.domain.field(attribute).typed(written, group);
   }
 
   /** What the domain of the whole question takes for an answer or a reason. */
   answer(value: unknown): unknown {
-    if (!this.missing.length) return value;
-    const reason = typeof value === "string" && this.missing.includes(value);
-    if (this.kind === "frequency") {
-      if (reason) return value;
-      const code = this.domain.encode(value) as bigint; // refused before it becomes a text
-      return this.domain.label(code);
-    }
-    if (this.kind === "mean") return reason ? [value, lowest(this.domain)] : [ANSWERED, value];
-    return reason ? [value, lowest((this.domain as Pair).value)] : value;
+    const { domain, missing } = this;
+    if (!missing.length) return value;
+    // A value is refused before it becomes a text.
+    const label = (one: Domain, held: any): string => (missing.includes(held) ? held : one.label(one.encode(held) as bigint));
+    if (this.kind === "frequency") return label(domain, value);
+    if (domain.fields) return Object.fromEntries(Object.entries(Object(value)).map(([name, held]) => [name, label(domain.field(name), held)]));
+    // Who gives a reason is in a group of that name; the rest of such an answer does not count.
+    const inside = domain instanceof Pair ? domain.value : domain;
+    const { values, bottom } = inside as Partial<Categories & Range>;
+    return missing.includes(value as string) ? [value, values?.[0] ?? bottom] : inside === domain ? [ANSWERED, value] : value;
   }
-}
-
-/** Any number of a domain: it does not count. */
-function lowest(domain: Domain): unknown {
-  return domain instanceof Range ? domain.bottom : (domain.numbers?.low ?? 0);
 }
 
 export interface Arm {
@@ -157,6 +170,7 @@ export class Manifest {
       valid(questions.some((one) => one.name === questionOf(arm.name)), "arms");
       if (arm.mechanism.claimed.compare(facts.epsilon) > 0)
         refuse("An arm claims a larger epsilon than the study states.", "privacy");
+      valid(!facts.experiment || this.experimentArm(arms.indexOf(arm)), "experiment");
     }
   }
 
@@ -171,6 +185,10 @@ export class Manifest {
   /** The hash of the study's first manifest, which names the study in every round. */
   get study(): string {
     return this.root ?? this.hash;
+  }
+  /** The name of the study on a device: another owner who claims its hash has a study of their own. */
+  get key(): string {
+    return `${this.study} ${this.facts.owner}`;
   }
   /** The study's name in addresses. */
   get id(): string {
@@ -224,6 +242,12 @@ export class Manifest {
     return this.questions.find((one) => one.name === name)!;
   }
 
+  /** The arm of the experiment that an arm of the round belongs to; null where there is no experiment. */
+  experimentArm(arm: number): ExperimentArm | null {
+    const name = this.arms[arm]!.name.split(":")[1]?.trim();
+    return this.facts.experiment?.find((one) => one.name === name) ?? null;
+  }
+
   /** The code of an answer to the question of an arm. */
   encode(arm: number, value: unknown): Code {
     return this.arms[arm]!.mechanism.domain.encode(this.asked(arm).answer(value));
@@ -241,11 +265,13 @@ export function questionOf(arm: string): string {
 }
 
 function readCollection(spec: unknown): Collection {
-  const { epoch_days, invitations, sealed_for, batch } = record(spec, "the collection", {
+  const further: Readers = isSpec(spec) && "ask_all" in spec ? { ask_all: flag } : {};
+  const { epoch_days, invitations, sealed_for, batch, ask_all } = record(spec, "the collection", {
+    ...further,
     ...{ epoch_days: count(1n, 366n), invitations: flag, sealed_for: maybe(text), batch: maybe(integer(2n, 1n << 40n)) },
   });
   valid((sealed_for === null) === (batch === null) && (!batch || /^[0-9a-f]{64}$/.test(sealed_for)), "sealed_for");
-  return { epochDays: epoch_days, invitations, sealedFor: sealed_for };
+  return { epochDays: epoch_days, invitations, sealedFor: sealed_for, askAll: !!ask_all };
 }
 
 function date(value: unknown): string {
@@ -260,7 +286,9 @@ function hash(value: unknown): string {
 }
 
 function readFacts(spec: unknown): Facts {
+  const further: Readers = { title: filled, translations: readLabels, experiment: listOf(readExperimentArm) };
   const found = record(spec, "a study", {
+    ...present(spec, further),
     ...{ name: text, owner: text, contact: text, purpose: text, analysts: text, unit: text, start: maybe(date), end: maybe(date) },
     ...{ epsilon: budget, lifetime: budget, languages: listOf(text), collection: readCollection },
   }) as Facts;
@@ -268,7 +296,19 @@ function readFacts(spec: unknown): Facts {
   valid(["person", "device", "event"].includes(found.unit), "unit");
   valid(found.languages.length, "languages");
   valid(found.lifetime.compare(found.epsilon) >= 0, "lifetime");
+  const names = found.experiment?.map((one) => one.name);
+  valid(!names || (names.length > 1 && new Set(names).size === names.length && found.unit !== "event"), "experiment");
   return found;
+}
+
+/** The readers of those keys that a specification has. */
+function present(spec: unknown, further: Readers): Readers {
+  return Object.fromEntries(Object.entries(further).filter(([key]) => isSpec(spec) && key in spec));
+}
+
+function filled(value: unknown): string {
+  valid(value);
+  return text(value);
 }
 
 /** Texts by their names. */
@@ -287,16 +327,19 @@ function readQuestion(spec: unknown): Question {
   const readers: Readers = {
     ...{ name: text, question: readAsked, texts: table, missing: listOf(text), share: count(1n, 1000n), unit: text },
   };
-  const further: Readers = { labels: readLabels, attribute: (name) => (valid(name), text(name)) };
-  for (const key of Object.keys(further)) if (isSpec(spec) && key in spec) readers[key] = further[key]!;
-  const { name, question, texts, missing, share, unit, labels, attribute } = record(spec, "a question", readers);
-  return new Question(name, question.kind, question.domain, texts, missing, share, unit, labels, attribute);
+  Object.assign(readers, present(spec, { labels: readLabels, attribute: filled, units: table, group_texts: table, attribute_texts: readLabels }));
+  const { name, question, texts, missing, share, unit, labels, attribute, units } = record(spec, "a question", readers);
+  return new Question(name, question.kind, question.domain, texts, missing, share, unit, labels, attribute, units);
 }
 
 /** What participants read instead of an answer, by language. */
 function readLabels(spec: unknown): Labels {
   valid(isSpec(spec) && Object.values(spec).map(table).length);
   return spec as Labels;
+}
+
+function readExperimentArm(spec: unknown): ExperimentArm {
+  return record(spec, "an arm of an experiment", { name: filled, share: count(1n, 1000n), texts: table }) as ExperimentArm;
 }
 
 function readArm(spec: unknown): Arm {

@@ -62,9 +62,9 @@ export class Mechanism {
     this.ratio = guarantee.ratio(channel);
     if (!within(this.ratio, claimed)) refuse("This mechanism has a larger epsilon than it claims.", "privacy");
     this.ratioForever = channel.stages ? channel.stages[0].ratio() : null;
-    need(!this.ratioForever === !claimedForever, "A mechanism claims an epsilon for ever if it keeps a memo.");
+    need(!this.ratioForever === !claimedForever, "A mechanism claims an epsilon of all reports of one value if it keeps a memo.");
     if (this.ratioForever && !within(this.ratioForever, claimedForever!))
-      refuse("This mechanism has a larger epsilon for ever than it claims.", "privacy");
+      refuse("All reports of one value have a larger epsilon than this mechanism claims.", "privacy");
   }
 
   /** Read a specification: text, bytes or plain data. */

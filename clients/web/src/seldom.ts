@@ -1,4 +1,6 @@
 /** Nodes and domains for vectors: a specification has at most one of them. */
 export const VECTORS = ["half-space", "hints", "place", "sampled-coordinates", "signs", "box", "sparse"];
 /** What is not in the main bundle: loaded when a specification names one of these. */
-export const SELDOM = [...VECTORS, "sparing"];
+export const SELDOM = [...VECTORS, "sparing", "cells", "digit"];
+/** What only questions about records need. */
+export const TABLES = ["record", "parities"];

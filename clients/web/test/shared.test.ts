@@ -123,6 +123,7 @@ test("manifests", () => {
     expect(manifest.study).toBe(vector.study);
     expect(hex(manifest.prefix)).toBe(vector.prefix);
     for (const [id, arm] of vector.arms) expect(manifest.armOf(unhex(id))).toBe(arm);
+    expect(manifest.arms.map((_, arm) => manifest.experimentArm(arm)?.name ?? null)).toEqual(vector.experiment);
     for (const [limit, lifetime, holds] of vector.limits) {
       const check = (): void => manifest.check(readDecimal(limit), lifetime === null ? null : readDecimal(lifetime));
       expect(refused(check), `${limit} ${lifetime}`).toBe(!holds);

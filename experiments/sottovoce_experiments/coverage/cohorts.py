@@ -13,7 +13,7 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.evidence import most_excess
 from sottovoce.estimate.frequency.evidence import from_cells
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.tally.counts import simulate_cells
 from sottovoce_experiments.coverage.declared.shares import (
     ALL,
@@ -78,10 +78,10 @@ def counted(point: Mapping[str, Any], runs: int, seed: int) -> Counts:
         for kind in KINDS:
             (method, target), level = kind
             for of, used in ((ONE, level), (ALL, 1 - (1 - level) / size)):
-                if evidence.doubt(IntervalRequest(used, method), most_excess(level)) is not None:
+                if evidence.doubt(IntervalRequest(used, Method(method)), most_excess(level)) is not None:
                     continue
                 found.crowds[of, kind] += 1
-                low, high = evidence.interval(IntervalRequest(used, method, Target(target)))
+                low, high = evidence.interval(IntervalRequest(used, Method(method), Target(target)))
                 inside = (low <= truth[target]) & (truth[target] <= high)
                 if of == ALL:
                     found.whole[kind] += bool(inside.all())

@@ -24,7 +24,7 @@ from sottovoce.estimate.group_mean.equal_means import PairTests
 from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence, from_cells
 from sottovoce.estimate.group_mean.truth import Crowd, keyed_channel, tells_squares, value_numbers
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.tally.laws import law_at, law_row
 from sottovoce_experiments.coverage.declared.studies import GROUP_PARTICIPANTS, UNEVEN
 from sottovoce_experiments.coverage.study import LEVEL, Coverage
@@ -177,16 +177,15 @@ def _judge(
     """Which intervals hold the truth. A group that is too small in a run is covered by the whole range."""
     found: dict[tuple[str, str], list[bool]] = {}
     for method in ("fieller", "delta"):
-        low, high = estimate.interval(IntervalRequest(LEVEL, method, target))
+        low, high = estimate.interval(IntervalRequest(LEVEL, Method(method), target))
         found["mean", method] = ((low <= truth) & (truth <= high))[shown].tolist()
     held = [pair for pair in pairs if estimate.estimable[list(pair)].all()]
     rows, columns = np.array(held, dtype=np.int64).reshape(-1, 2).T
     tests = PairTests.of(estimate.ratios(target), estimate.blocks(target), rows, columns)
     kept = dict(zip(held, tests.p_values_at(truth[rows] - truth[columns]) >= 1 - LEVEL, strict=True))
     found["difference", "fieller"] = [bool(kept.get(pair, True)) for pair in pairs]
-    found["difference", "delta"] = [
-        pair not in kept
-        or difference(estimate, *pair, target).holds(truth[pair[0]] - truth[pair[1]], LEVEL, method="delta")
-        for pair in pairs
-    ]
+    found["difference", "delta"] = []
+    for a, b in pairs:
+        delta = difference(estimate, estimate.labels[a], estimate.labels[b], target) if (a, b) in kept else None
+        found["difference", "delta"].append(delta is None or delta.holds(truth[a] - truth[b], LEVEL, method="delta"))
     return found

@@ -21,7 +21,7 @@ from sottovoce.estimate.evidence import Evidence, most_excess
 from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
 from sottovoce.estimate.frequency.sums import SumsEvidence, bins
 from sottovoce.estimate.frequency.supports import SupportsEvidence
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.testing.coverage import coverage
 from sottovoce_experiments.coverage.declared.shares import ALL, LEVELS, ONE, SHARES
 from sottovoce_experiments.coverage.declared.studies import SHARE_KINDS
@@ -55,7 +55,8 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
                 told = [
                     s
                     for s in SHARES
-                    if _expected(mechanism, n, s).doubt(IntervalRequest(each, method), most_excess(level)) is None
+                    if _expected(mechanism, n, s).doubt(IntervalRequest(each, Method(method)), most_excess(level))
+                    is None
                 ]
                 by_share = {s: least(s, method, target, level, of) for s in told}
                 worst = min(by_share, key=lambda s: by_share[s], default=None)

@@ -29,7 +29,7 @@ from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
 from sottovoce.estimate.mean.moments import numbers_of, profile
 from sottovoce.estimate.mean.readings import numbers_at, scale_of
 from sottovoce.estimate.mean.single import bernstein, hoeffding
-from sottovoce.estimate.request import IntervalRequest
+from sottovoce.estimate.request import IntervalRequest, Method
 from sottovoce.tally.laws import law_at
 from sottovoce_experiments.coverage.declared.studies import (
     LATER,
@@ -73,7 +73,7 @@ class Judge:
 
     @cached_property
     def _sides(self) -> Sides:
-        return self.known.sides(self.level, "betting")
+        return self.known.sides(self.level, Method.BETTING)
 
     @cached_property
     def features(self) -> Floats:
@@ -205,7 +205,7 @@ def stream_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage
 def false_alarms(mechanism: Mechanism, answers: Sequence[float], *, runs: int, seed: int, stream: int = STREAM) -> int:
     """The number of simulated streams whose anytime interval ever leaves out the true mean."""
     judge, law = Judge(mechanism, float(np.mean(answers)), stream), laws(mechanism, answers).mean(axis=0)
-    sides, rng = judge.known.sides(judge.level, "anytime"), np.random.default_rng(seed)
+    sides, rng = judge.known.sides(judge.level, Method.ANYTIME), np.random.default_rng(seed)
     away = judge.numbers - judge.truth
     pairs = (1, sides.up), (-1, sides.down)
     features = np.concatenate([np.log1p(np.outer(sign * away, bets.sizes)) for sign, bets in pairs], axis=1)

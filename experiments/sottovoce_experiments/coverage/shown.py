@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.estimate.comparison.multiple import adjust
 from sottovoce.estimate.evidence import deviate
-from sottovoce.estimate.group_mean.contrasts import adjust
+from sottovoce.estimate.group_mean.contrasts import equality
 from sottovoce.estimate.group_mean.equal_means import PairTests
 from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce_experiments.coverage.crowds import PermutedCrowd, crowd_of
 from sottovoce_experiments.coverage.declared.studies import FEWEST, HOLM
 from sottovoce_experiments.coverage.study import LEVEL, Coverage
@@ -62,9 +63,9 @@ def simulate(crowd: PermutedCrowd, runs: int, rng: np.random.Generator) -> Runs:
             continue
         scores = ratios.scores(np.array(crowd.mean - estimate.centre), ratios.margins)
         found.means[run] = np.abs(scores) <= deviate(LEVEL)  # as the interval, but faster
-        low, high = estimate.sizes.interval(IntervalRequest(LEVEL, "shown"))
+        low, high = estimate.sizes.interval(IntervalRequest(LEVEL, Method.SHOWN))
         found.sizes[run] = (low <= crowd.counts) & (crowd.counts <= high)
-        found.equality[run] = estimate.test_equality(Target.POPULATION).p_value
+        found.equality[run] = equality(estimate).p_value
         places = np.flatnonzero(estimate.estimable[above] & estimate.estimable[below])
         if len(places):
             p_values = _pairs(estimate, crowd.mean, above[places], below[places])

@@ -17,7 +17,7 @@ from sottovoce.core.domain import Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.estimate.vector_mean.sparse import SparseEvidence
 from sottovoce_experiments.coverage.declared.rounds import SPARSE_CROWDS, SPARSE_DIMENSIONS, SPARSE_METHODS
 from sottovoce_experiments.coverage.declared.studies import TARGETS
@@ -53,7 +53,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Coverage]:
         places = SparseEvidence(plus, minus, n, float(score(mechanism.channel).scale), 1.0)
         truth = round(share * n) * number / n if target == "sample" else share * number
         for method in SPARSE_METHODS:
-            low, high = places.interval(IntervalRequest(LEVEL, method, Target(target)))
+            low, high = places.interval(IntervalRequest(LEVEL, Method(method), Target(target)))
             covered = float(((low <= truth) & (truth <= high)).mean())
             named = {"mechanism": f"sparse, {oracle}, {entries}"}
             found.append(Coverage(method=method, target=target, coverage=covered, runs=runs, numbers=named))

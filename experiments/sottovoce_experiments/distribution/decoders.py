@@ -140,7 +140,7 @@ def text(rows: Sequence[PageRow]) -> str:
 
 
 PAGE = Page(
-    "distribution-decoders.md",
+    "methods/decoders.md",
     """\
 # Decoders of distributions
 
@@ -167,8 +167,9 @@ bayes: 0; they are those of a likelihood with smooth priors (bayes)
 An explanation is the most likely distribution under a prior: the logarithm of the density is a random walk of order one
 to three along the buckets, around a circle too, with a little noise, bent so that peaks or valleys are flat
 (`sottovoce.estimate.distribution.bayes`). No random numbers are drawn: the same tally gives the same shares. The fast
-form tries five kinds of walks instead of eight. More than 256 buckets are put together to 256 parts. If no explanation
-is found, the decoder warns and gives the shares of EM.
+form tries five kinds of walks instead of eight. More than 256 buckets are put together to 256 parts, which are
+small where a first fit has many answers, so that spikes keep their bucket. If no explanation is found, the decoder
+warns and gives the shares of EM.
 
 People round. For numbers on a line, other explanations join the average: all answers are multiples of a round step of
 the domain's unit, such as 5 minutes or 100 dollars, where multiples of rounder steps may stand out; or an atom lies at
@@ -185,7 +186,7 @@ The walks and their penalties were chosen on the half called `choice` and on oth
 shapes, 54 distributions in all, out of 19 kinds of walks. On these the following were no better: draws from the
 posteriors (Hamiltonian Monte Carlo) and the median of their cumulative shares, the median of the modes, tempered
 evidence, a step of EM from the averaged shares, a Dirichlet prior around them whose size the evidence chooses, and
-mixing in EM or EMS ([decision 029](decisions/029-the-default-decoder-and-its-wave.md)).
+mixing in EM or EMS ([decision 029](../why/decisions/029-the-default-decoder-and-its-wave.md)).
 
 The sections are written by `sottovoce reproduce distribution-decoders --seed 1 --pages docs`, and the same with
 `distribution-heaped`, `distribution-frontier` and `distribution-reports`.

@@ -13,16 +13,17 @@ from sottovoce.core.channel import Block, Channel, ListedSets, ShiftSets
 from sottovoce.core.domain import Circle, Domain, Integers
 from sottovoce.core.registry import mechanism
 from sottovoce.design.bound import bound
-from sottovoce.design.workload import workload
+from sottovoce.estimate.distribution.queries import queries
 from sottovoce.tally.laws import law_row
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
 
 PAGE = Page(
-    "distribution-designs.md",
+    "results/designed-distributions.md",
     "# Designed channels for a distribution, measured\n\n"
     "Written by `sottovoce reproduce distribution-designs --pages docs` and `sottovoce reproduce distribution-waves\n"
-    "--pages docs`. What the methods are is on the page [Designed distributions](designed-distributions.md).\n",
+    "--pages docs`. What the methods are is on the page"
+    " [Designed distributions](../methods/designed-distributions.md).\n",
 )
 # How each method is asked for; randomized response is a mechanism for shares.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -59,11 +60,11 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     asked: Domain = Integers(0, bins - 1) if name == "grr" else domain
     channel = mechanism(name, asked, epsilon=epsilon, **options).channel
     seconds = process_time() - began
-    wanted = workload("ranges" if around else "cdf", bins, circular=around)
+    wanted = queries("ranges" if around else "cdf", bins, circular=around)
     law = np.array([law_row(channel, code) for code in range(bins)]).T
     information = bins * (law / law.sum(axis=1)[:, None]).T @ law
     total = np.trace(np.linalg.solve(information, wanted.gram)) - np.trace(wanted.gram) / bins
-    variance, least = float(total / wanted.queries), bound(wanted, float(epsilon))
+    variance, least = float(total / wanted.count), bound(wanted, float(epsilon))
     key = (point["shape"], bins, point["method"], point["epsilon"])
     return [
         {

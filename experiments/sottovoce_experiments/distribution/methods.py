@@ -30,7 +30,7 @@ class MeanAndVariance(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class DecodedMechanism:
     """A mechanism and what decodes its tally.
 
     `buckets` is left out where the estimate has as many as the truth, and 0 where the mechanism chooses them.
@@ -58,16 +58,16 @@ class Method:
 
 
 METHODS = {
-    "SW with EMS": Method("square-wave", "ems"),
-    "SW with EM": Method("square-wave", "em"),
-    "HH-ADMM": Method("hierarchy", "admm", options=(("weighted", False),)),
-    "HH-ADMM, weighted": Method("hierarchy", "admm"),
-    "CFO binning, 16": Method("binned", "norm-sub", 16),
-    "CFO binning, 32": Method("binned", "norm-sub", 32),
-    "CFO binning, 64": Method("binned", "norm-sub", 64),
-    "CFO binning, chosen": Method("binned", "norm-sub", 0),
-    "HH": Method("hierarchy", "linear"),
-    "HaarHRR": Method("haar", "linear"),
+    "SW with EMS": DecodedMechanism("square-wave", "ems"),
+    "SW with EM": DecodedMechanism("square-wave", "em"),
+    "HH-ADMM": DecodedMechanism("hierarchy", "admm", options=(("weighted", False),)),
+    "HH-ADMM, weighted": DecodedMechanism("hierarchy", "admm"),
+    "CFO binning, 16": DecodedMechanism("binned", "norm-sub", 16),
+    "CFO binning, 32": DecodedMechanism("binned", "norm-sub", 32),
+    "CFO binning, 64": DecodedMechanism("binned", "norm-sub", 64),
+    "CFO binning, chosen": DecodedMechanism("binned", "norm-sub", 0),
+    "HH": DecodedMechanism("hierarchy", "linear"),
+    "HaarHRR": DecodedMechanism("haar", "linear"),
 }
 MEANS = {"PM": "piecewise", "SR": "bernoulli"}
 

@@ -143,7 +143,7 @@ def variances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     figure = Figure(figsize=(6.4, 4.4))
     axes = figure.subplots()
     axes.set_title(experiment.title, fontsize="medium")
-    chosen = [row for row in rows if (row["shape"], row["bins"]) == (rows[0]["shape"], rows[0]["bins"])]
+    chosen = [row for row in rows if all(row.get(name) == rows[0].get(name) for name in ("shape", "bins"))]
     for method in dict.fromkeys(row["method"] for row in chosen):
         points = [(row["epsilon"], row["variance"]) for row in chosen if row["method"] == method]
         axes.plot(*zip(*points, strict=True), ".-", label=method)
@@ -151,6 +151,39 @@ def variances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.plot(*zip(*bounds, strict=True), "k--", label="lower bound")
     axes.set_yscale("log")
     axes.set_xlabel("epsilon")
+    axes.set_ylabel("variance per participant")
+    axes.legend()
+    return figure
+
+
+def range_ratios(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The ratio of each data set by epsilon, a colour for each size; a line at AHEAD."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    for place, size in enumerate(dict.fromkeys(row["buckets"] for row in rows)):
+        chosen = [row for row in rows if row["buckets"] == size]
+        points = [row["epsilon"] for row in chosen], [row["ratio"] for row in chosen]
+        axes.plot(*points, ".", color=f"C{place}", label=f"{size:,} buckets")
+    axes.axhline(1, color="grey", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("squared error of bayes, relative to AHEAD")
+    axes.legend()
+    return figure
+
+
+def by_children(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Variance of a range by the number of children, a line for each method, at the first epsilon."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    chosen = [row for row in rows if row["epsilon"] == rows[0]["epsilon"]]
+    for method in experiment.methods:
+        axes.plot([row["branching"] for row in chosen], [row[method] for row in chosen], ".-", label=method)
+    axes.set_yscale("log")
+    axes.set_xlabel("children of a node")
     axes.set_ylabel("variance per participant")
     axes.legend()
     return figure

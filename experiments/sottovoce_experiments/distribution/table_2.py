@@ -31,7 +31,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 
 PAGE = Page(
-    "distribution-errors.md",
+    "results/distributions.md",
     """\
 # Errors of estimated distributions
 

@@ -1,4 +1,4 @@
-"""Decoders beside each other: the error of shares by the crowd, the mechanism, the participants and the budget."""
+"""Decoders compared: the error of shares by the crowd, the mechanism, the participants and the budget."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DECODERS = ("linear", "normalise", "simplex", "norm-mul", "base-cut", "em", "sma
 CROWDS = (("even", 16), ("zipf", 64), ("geometric", 64), ("sparse", 64))
 CROWD = ("crowd", "k")
 PAGE = Page(
-    "decoding-errors.md",
+    "results/decoders.md",
     """\
-# Decoders beside each other
+# Decoders compared
 
 Written by `sottovoce reproduce decoders --pages docs`. What the decoders are, and when to take which, is on
-[the page on decoding](decoding.md).
+[the page on decoding](../guides/clean-shares.md).
 """,
 )
 

@@ -1,11 +1,11 @@
-"""The page that shows measured errors of frequency oracles: `docs/frequency-errors.md`."""
+"""The page that shows measured errors of frequency oracles: `docs/results/shares.md`."""
 
 from __future__ import annotations
 
 from sottovoce_experiments.page import Page
 
 PAGE = Page(
-    "frequency-errors.md",
+    "results/shares.md",
     """\
 # Frequency oracles, measured
 

@@ -1,6 +1,6 @@
 """Figures 4, 6, 14, 15 and 16 of the SoK: frequency oracles on its synthetic data, estimates projected to the simplex.
 
-The published pictures come from code whose clients and servers disagree (docs/errata.md), so their numbers are not
+The published pictures come from code whose clients and servers disagree (docs/why/errata.md), so their numbers are not
 compared with: the experiments are repeated with right mechanisms. Averages are over the synthetic data sets of at most
 128 values, on which all methods are computed; Figure 16 has the larger ones. The US Census data is not part of them.
 """

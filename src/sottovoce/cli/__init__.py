@@ -10,6 +10,7 @@ from traceback import extract_tb
 
 from sottovoce import __version__
 from sottovoce.cli.bare_verbs import BARE, bare_target
+from sottovoce.cli.help.wording import for_options
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.late import load
 
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except SottovoceError as problem:
-        return _refused(problem.sentence)
+        return _refused(for_options(problem.sentence, words))
     except OSError as problem:
         return _refused(f"A file cannot be read or written: {problem.strerror or 'the system refused'}.")
     except Exception as problem:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
 
 from sottovoce import __version__
-from sottovoce.cli import options
+from sottovoce.cli import checking, options
 from sottovoce.cli.bare_verbs import BARE, bare_target
 from sottovoce.cli.collector import verbs as collecting
 from sottovoce.cli.parsing import CommandError, Verbs, complaint, plugins_in_one_sentence
+from sottovoce.cli.studies import verbs as on_paper
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
-from sottovoce.core.registry import BY_QUESTION, builder, names
 
 app = typer.Typer(
     cls=Verbs,
@@ -45,7 +43,7 @@ def run(arguments: list[str]) -> int:
         with plugins_in_one_sentence():
             return int(_command()(arguments or ["--help"], standalone_mode=False, prog_name="sottovoce") or 0)
     except CommandError as problem:
-        raise ParameterError(f"{complaint(problem)}; see --help.") from None
+        raise ParameterError(complaint(problem)) from None
     except typer.Abort:
         return 130  # interrupted from the keyboard
 
@@ -66,32 +64,22 @@ def about(
 
 
 @app.command()
-def methods(json_: Json = False) -> None:
-    """The registered mechanisms."""
-    rows = [
-        {"name": name, "question": question.kind, "about": (builder(name).__doc__ or "").partition("\n")[0]}
-        for question in BY_QUESTION
-        for name in names(question)
-    ]
-    if json_:
-        print(json.dumps(rows))
-    else:
-        load("cli.show:table")(("name", "asked for", "what it is"), [tuple(row.values()) for row in rows])
-
-
-@app.command()
 def plan(
     question: options.PlannedQuestion,
     categories: options.Categories = None,
     categories_file: options.CategoriesFile = None,
     low: options.Low = None,
     high: options.High = None,
-    real: options.Real = False,
+    whole: options.Whole = False,
     step: options.Step = None,
     period: options.Period = None,
     dimensions: options.Dimensions = None,
     radius: options.Radius = None,
-    most: options.Most = None,
+    max_nonzero: options.MaxNonzero = None,
+    quantiles: options.Quantiles = None,
+    points: options.Points = None,
+    from_: options.From = None,
+    to: options.To = None,
     epsilon: options.Epsilon = None,
     participants: options.Participants = None,
     half_width: options.HalfWidth = None,
@@ -103,8 +91,9 @@ def plan(
     json_: Json = False,
     force: Force = False,
 ) -> None:
-    """Which method, and how many people or which epsilon: give two of epsilon, participants and an error.
+    """Choose a method, and compute how many people or which epsilon an error takes.
 
+    Give two of epsilon, participants and an error.
     A study file is planned whole: for --participants, or for every --goal "hours +- 0.1".
     """
     if question.lower().endswith(".toml"):
@@ -114,8 +103,9 @@ def plan(
     load("cli.studies.plan:plan")(
         question,
         load("cli.domains:Allowed")(
-            categories, categories_file, low, high, real, dimensions, radius, most, period, step=step
+            categories, categories_file, low, high, whole, dimensions, radius, max_nonzero, period, step=step
         ),
+        (quantiles, points, from_, to),
         load("cli.studies.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
         picture=picture,
         force=force,
@@ -131,7 +121,7 @@ app.add_typer(study, name="study")
 def study_check(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A study file (TOML).")], json_: Json = False
 ) -> None:
-    """Explain every mistake of a study file, with its line and what to do about it."""
+    """Explain every mistake of a study file, with its line and a remedy."""
     if not load("cli.studies.study:check")(file, as_json=json_):
         raise typer.Exit(2)
 
@@ -140,6 +130,7 @@ def study_check(
 def study_new(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The study file to write (TOML).")],
     name: Annotated[str, typer.Option(prompt="A short name")] = "my-study",
+    title: Annotated[str, typer.Option(prompt="The title that people read")] = "My study",
     owner: Annotated[str, typer.Option(prompt="Who is responsible")] = "Who is responsible",
     contact: Annotated[str, typer.Option(prompt="The data-protection officer's mail or page")] = "privacy@example.org",
     purpose: Annotated[str, typer.Option(prompt="What the answers are for")] = "What the answers are for.",
@@ -147,34 +138,9 @@ def study_new(
     epsilon: Annotated[str, typer.Option(prompt="The budget of one participation")] = "1",
     force: Force = False,
 ) -> None:
-    """Ask for what a study needs, and write a study file with comments."""
-    answers = {"name": name, "owner": owner, "contact": contact, "purpose": purpose, "unit": unit, "epsilon": epsilon}
-    load("cli.studies.study:new")(file, answers, force=force)
-
-
-@app.command()
-def simulate(
-    file: Annotated[str, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
-    data: options.SimulatedAnswers = None,
-    participants: options.Described = None,
-    runs: Annotated[int, typer.Option(min=1, max=10_000, help="How often the study is simulated.")] = 1,
-    seed: options.Seed = None,
-    output: Annotated[str | None, typer.Option(metavar="FOLDER", help="Write the export of the first run.")] = None,
-    json_: Json = False,
-) -> None:
-    """What a study would have learned: estimates beside the truth, and the export that the real study gives."""
-    run = load("cli.studies.study:simulate")
-    run(file, data, participants=participants, runs=runs, seed=seed, output=output, as_json=json_)
-
-
-@app.command()
-def dossier(
-    file: Annotated[str, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
-    participants: Annotated[int, typer.Option(min=1, help="How many people are expected.")],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder.")],
-) -> None:
-    """Write what an ethics board wants to see: certificates, plan, risks, consent text, registry entry, versions."""
-    load("cli.studies.study:dossier")(file, participants, output)
+    """Ask for the facts of a study, and write a study file with comments."""
+    answers = {"name": name, "title": title, "owner": owner, "contact": contact, "purpose": purpose}
+    load("cli.studies.study:new")(file, {**answers, "unit": unit, "epsilon": epsilon}, force=force)
 
 
 @app.command()
@@ -189,7 +155,7 @@ def privatize(
     categories_file: options.CategoriesFile = None,
     low: options.Low = None,
     high: options.High = None,
-    real: options.Real = False,
+    whole: options.Whole = False,
     step: options.Step = None,
     text: options.AnyText = False,
     period: options.Period = None,
@@ -204,26 +170,16 @@ def privatize(
     seed: options.Seed = None,
     force: Force = False,
 ) -> None:
-    """Randomize the answers of a file: one column, or several that make up an answer."""
-    load("cli.privatize:privatize")(
-        load("files.answers:AnswerSource")(
-            source,
-            load("files.answers:column_names")(column),
-            format_,
-            load("files.answers:separator")(delimiter),
-            public_header,
-        ),
-        load("cli.privatize:AskedFor")(
-            spec,
-            method,
-            epsilon,
-            load("cli.domains:Allowed")(
-                categories, categories_file, low, high, real, period=period, text=text, step=step
-            ),
-            tuple(option or ()),
-            question,
-        ),
-        load("cli.privatize:Destination")(output, output_format, write_spec, force),
+    """Randomize the answers in a file: one column, or several that make up an answer."""
+    command, files = load("cli.privatize"), load("files.answers")
+    columns, between = files.column_names(column), files.separator(delimiter)
+    allowed = load("cli.domains:Allowed")(
+        categories, categories_file, low, high, whole, period=period, text=text, step=step
+    )
+    command.privatize(
+        files.AnswerSource(source, columns, format_, between, public_header),
+        command.AskedFor(spec, method, epsilon, allowed, tuple(option or ()), question),
+        command.Destination(output, output_format, write_spec, force),
         missing=missing,
         seed=seed,
     )
@@ -231,7 +187,7 @@ def privatize(
 
 @app.command()
 def tally(
-    sources: options.Sources,
+    sources: options.OptionalSources = None,
     output: options.TallyFile = None,
     spec: options.Spec = None,
     format_: options.SourceFormat = None,
@@ -241,26 +197,27 @@ def tally(
     sql: options.Sql = None,
     force: Force = False,
 ) -> None:
-    """Count reports and messages of devices, and merge tallies; or print the query with which a database counts."""
+    """Count reports and merge tallies, or print the query with which a database counts."""
     if (output is None) == (sql is None):
-        raise ParameterError("A tally goes to --output; --sql prints a query instead.")
+        raise ParameterError("A tally goes to --output FILE; --sql prints a query instead. Give one of the two.")
     if sql is not None:
-        load("cli.tally:query")(sources, sql)
+        load("cli.tally:query")(sources or [], sql, spec)
         return
     load("cli.tally:tally")(
-        sources, output, spec=spec, kind=format_, strict=strict, refused=refused, resume=resume, force=force
+        sources or [], output, spec=spec, kind=format_, strict=strict, refused=refused, resume=resume, force=force
     )
 
 
 @app.command()
 def estimate(
     sources: options.Sources,
-    level: Annotated[float, typer.Option(help="The confidence level of the intervals.")] = 0.95,
-    method: Annotated[
+    level: options.Level = 0.95,
+    interval: Annotated[
         str | None,
         typer.Option(
+            metavar="METHOD",
             help="For shares exact, wilson, normal or bounded; for a mean normal, betting, hoeffding, bernstein or"
-            " anytime. The first is the default."
+            " anytime. The first is the default.",
         ),
     ] = None,
     target: Annotated[
@@ -278,134 +235,47 @@ def estimate(
     candidates: options.Candidates = None,
     candidates_file: options.CandidatesFile = None,
     top: Annotated[int | None, typer.Option(min=1, help="Only the values with the largest estimates.")] = None,
+    ratio: options.Ratio = None,
     csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     json_: Json = False,
     spec: options.Spec = None,
     format_: options.SourceFormat = None,
     strict: options.Strict = False,
 ) -> None:
-    """Estimates from reports or tallies, with intervals."""
+    """Estimate shares, means, distributions or a cross table from reports or tallies, with intervals."""
     if csv_ and json_:
         raise ParameterError("An estimate is printed as --json or as --csv, not as both.")
     tally = load("cli.tally:merged_tally")(sources, spec=spec, kind=format_, strict=strict)
-    interval = load("estimate.request:IntervalRequest").of(level, method, target, simultaneous)
+    request = load("estimate.request:IntervalRequest").of(level, interval, target, simultaneous)
     form = "json" if json_ else "csv" if csv_ else "table"
     wanted = load("cli.estimate:candidates_of")(tally.mechanism, candidates, candidates_file)
-    load("cli.estimate:estimate")(tally, interval, decoder=decoder, candidates=wanted, top=top, form=form)
+    load("cli.estimate:estimate")(tally, request, decoder=decoder, candidates=wanted, top=top, form=form, ratio=ratio)
 
 
 @app.command()
-def audit(
-    specs: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Specifications (JSON).")] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Every mechanism on a grid of budgets and sizes.")] = False,
-    name: Annotated[str | None, typer.Option(help="One mechanism on that grid.")] = None,
+def compare(
+    first: Annotated[str, typer.Argument(metavar="FIRST", help="Reports or a tally of the first sample.")],
+    second: Annotated[str, typer.Argument(metavar="SECOND", help="Reports or a tally of the second sample.")],
+    level: options.Level = 0.95,
+    correction: Annotated[
+        str, typer.Option(help="For many differences: holm or bonferroni (family-wise), fdr (false discovery rate).")
+    ] = "holm",
+    csv_: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     json_: Json = False,
+    spec: options.Spec = None,
+    format_: options.SourceFormat = None,
+    strict: options.Strict = False,
 ) -> None:
-    """The exact privacy loss of mechanisms, compared with their claims, and why one fails.
-
-    Programs of others are tested by `audit-program`.
-    """
-    if bool(specs) + all_ + (name is not None) != 1:
-        raise ParameterError("The audit needs --all, or --name and a mechanism, or files with specifications.")
-    if specs:
-        rows = [load("cli.grid:audit_file")(path, place, len(specs)) for place, path in enumerate(specs)]
-    else:
-        grid = load("cli.grid:audit_grid")(None if name is None else [name])
-        rows = list(load("cli.show:progress")(grid, "audit", lambda row: (1, 0)))
-    if json_:
-        print(json.dumps(rows))
-    else:
-        load("cli.grid:show")(rows)
-    if not all(row["ok"] for row in rows):
-        raise typer.Exit(1)
+    """Compare two samples with nobody in common: differences with intervals and p-values."""
+    if csv_ and json_:
+        raise ParameterError("A comparison is printed as --json or as --csv, not as both.")
+    form, reading = "json" if json_ else "csv" if csv_ else "table", {"spec": spec, "kind": format_, "strict": strict}
+    load("cli.compare:compare")(first, second, level, correction, form, reading)
 
 
-@app.command("audit-program", context_settings={"allow_interspersed_args": False})
-def audit_program(
-    program: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PROGRAM",
-            help="The program and its arguments, in which {value} and {count} are replaced; it prints reports.",
-        ),
-    ],
-    claimed: Annotated[str, typer.Option(metavar="EPSILON", help="The epsilon that the program claims.")],
-    value: Annotated[list[str], typer.Option(help="A value to ask reports of; give this option two to four times.")],
-    samples: Annotated[
-        int | None,
-        typer.Option(help="Reports of each value: 20,000 if left out, or 1,000 if the program is run for each report."),
-    ] = None,
-    lines: Annotated[str, typer.Option(metavar="hex|text", help="How a line holds a report.")] = "hex",
-    skip: Annotated[int, typer.Option(min=0, help="Leading bytes that are an id, different in each report.")] = 0,
-    timeout: Annotated[float, typer.Option(help="Seconds that one run may take.")] = 60.0,
-    json_: Json = False,
-) -> None:
-    """Test the claimed epsilon of any program by its reports alone: a claim can be refuted, not confirmed."""
-    refuted = load("cli.program:audit_program")(
-        program, value, claimed=claimed, samples=samples, lines=lines, skip=skip, timeout=timeout, as_json=json_
-    )
-    if refuted:
-        raise typer.Exit(1)
-
-
-@app.command()
-def bench(
-    duration: Annotated[
-        bool, typer.Option("--duration", help="Measure the privacy loss of message and duration together.")
-    ] = False,
-    method: Annotated[
-        list[str] | None, typer.Option("--method", help="With --duration: only these, instead of all pure ones.")
-    ] = None,
-    reports: Annotated[int | None, typer.Option(help="With --duration: for each input; 20,000 if left out.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="With --duration: number of processes; 1 if left out.")] = None,
-    no_tick: Annotated[bool, typer.Option("--no-tick", help="With --duration: answers return at once.")] = False,
-    json_: Json = False,
-) -> None:
-    """The speed of privatizing and counting, beside NumPy; or the privacy loss by the duration of answers."""
-    if not duration:
-        if method or reports is not None or jobs is not None or no_tick:
-            raise ParameterError("The options --method, --reports, --jobs and --no-tick belong to --duration.")
-        load("cli.bench:bench")(as_json=json_)
-        return
-    code = load("cli.durations:durations")(
-        method or (),
-        reports=20_000 if reports is None else reports,
-        tick=not no_tick,
-        jobs=1 if jobs is None else jobs,
-        as_json=json_,
-    )
-    if code:
-        raise typer.Exit(code)
-
-
-@app.command()
-def reproduce(
-    name: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="An experiment, or a pattern such as `coverage-*`; `list` prints all."),
-    ],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, on a part of the grid.")] = False,
-    seed: Annotated[int, typer.Option(help="The seed of the random numbers.")] = 0,
-    folder: Annotated[str, typer.Option(metavar="PATH", help="Where rows and picture go.")] = "reproduced",
-    figure: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where the picture (SVG) goes, if not in the folder.")
-    ] = None,
-    pages: Annotated[
-        str | None, typer.Option(metavar="PATH", help="A folder of pages: rewrite the section of this experiment.")
-    ] = None,
-    json_: Json = False,
-) -> None:
-    """Compute published tables and the coverage of intervals again; finished cells are not computed twice."""
-    if name == "list":
-        load("cli.reproduce:listing")(as_json=json_)
-        return
-    picture, written = (None if path is None else Path(path) for path in (figure, pages))
-    run = load("cli.reproduce:reproduce")
-    run(name, Path(folder), seed=seed, quick=quick, figure=picture, pages=written, as_json=json_)
-
-
-for verb in collecting.VERBS:
+for verb in (*collecting.VERBS, *on_paper.VERBS, *checking.VERBS):
     app.command()(verb)
+app.command("audit-program", context_settings={"allow_interspersed_args": False})(checking.audit_program)
 
 
 # The bare install runs these without this app; here they are listed beside the others.
@@ -420,11 +290,11 @@ def answer(context: typer.Context) -> None:
 
 @app.command(context_settings=_passed_on)
 def device(context: typer.Context) -> None:
-    """What a device sent and lost; send or delete what is queued (needs no extra)."""
+    """Show what a device sent and its privacy loss; send or delete queued reports (needs no extra)."""
     raise typer.Exit(load(BARE["device"])(context.args))
 
 
 @app.command(context_settings=_passed_on)
 def explain(context: typer.Context) -> None:
-    """What an epsilon means, in plain words (needs no extra); or what a study file or a manifest means for a person."""
+    """Explain in plain words what an epsilon (needs no extra), a study file or a manifest means for a person."""
     raise typer.Exit(load(bare_target("explain", context.args))(context.args))

@@ -35,9 +35,11 @@ def commands() -> dict[str, str]:
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "app.command":
                 name = ast.literal_eval(call.args[0]) if call.args else function.name
                 sentences[name] = (ast.get_docstring(function) or "").partition("\n")[0]
-    more = ast.parse((Path(__file__).parent / "collector" / "verbs.py").read_text(encoding="utf-8"))
-    for verb in (node for node in more.body if isinstance(node, ast.FunctionDef)):
-        sentences[verb.name] = (ast.get_docstring(verb) or "").partition("\n")[0]
+    for file in ("collector/verbs.py", "studies/verbs.py", "checking.py"):
+        more = ast.parse((Path(__file__).parent / file).read_text(encoding="utf-8"))
+        for verb in (node for node in more.body if isinstance(node, ast.FunctionDef)):
+            if not verb.name.startswith("_"):
+                sentences[verb.name.replace("_", "-")] = (ast.get_docstring(verb) or "").partition("\n")[0]
     return sentences
 
 

@@ -1,4 +1,4 @@
-"""`sottovoce bench --duration`: the privacy loss of a message together with its duration, on this machine."""
+"""`sottovoce audit --timing`: the privacy loss of a message together with its duration, on this machine."""
 
 from __future__ import annotations
 

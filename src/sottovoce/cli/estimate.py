@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from math import floor, isfinite, log10
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from sottovoce.cli.domains import lines_of
+from sottovoce.cli.domains import BETWEEN, lines_of
 from sottovoce.cli.show import comma_separated, note, printable, table
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.simulation import COLUMN
+from sottovoce.estimate.decoder import decoder
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds
+from sottovoce.estimate.evidence import Bounds, Offer
+from sottovoce.estimate.joint.estimates import JointEstimate, TableEstimate
 from sottovoce.estimate.request import IntervalRequest
 from sottovoce.files.opening import cells
 from sottovoce.tally.tally import Tally
@@ -44,14 +47,17 @@ def estimate(
     candidates: list[object] | None = None,
     top: int | None,
     form: str,
+    ratio: str | None = None,
 ) -> None:
     """Print the estimate as a table, as JSON or as CSV."""
-    estimated: Estimate = tally.mechanism.estimate(tally, decoder=decoder, candidates=candidates)
+    estimated = estimate_of(tally, decoder, candidates)
+    said = _association(estimated, ratio, interval)
     bounds = _bounds(estimated, interval)
     rows, remark = _rows(estimated, interval, bounds, top), estimated.remark(bounds, target=interval.target)
     if form == "json":
         finite = [{key: _finite(value) for key, value in row.items()} for row in rows]
-        print(json.dumps({**_about(estimated, interval), "remark": remark, "rows": finite}))
+        beside = {"association": said} if said else {}
+        print(json.dumps({**_about(estimated, interval), "remark": remark, **beside, "rows": finite}))
         return
     say: Callable[[str], None] = print
     if form == "csv":
@@ -60,8 +66,8 @@ def estimate(
         comma_separated([*names, *mark], ([*(row[name] for name in names), *["true"] * len(mark)] for row in rows))
         say = note
     else:
-        _table(estimated, interval, rows)
-    for sentence in estimated.notes:
+        _table(estimated, interval, rows, bounds if top is None else None)
+    for sentence in (*said, *estimated.notes):
         say(sentence)
     if remark is not None:
         say(remark)
@@ -108,7 +114,7 @@ def _about(estimate: Estimate, interval: IntervalRequest) -> dict[str, Any]:
     }
 
 
-def _table(estimate: Estimate, interval: IntervalRequest, rows: list[dict[str, Any]]) -> None:
+def _table(estimate: Estimate, interval: IntervalRequest, rows: list[dict[str, Any]], bounds: Bounds | None) -> None:
     # Two digits of the smallest standard error: more would be noise, fewer would hide it.
     smallest = min((row["std_error"] for row in rows if row["std_error"] > 0), default=1e-4)
     digits = min(12, max(2, 1 - floor(log10(smallest))))
@@ -116,7 +122,8 @@ def _table(estimate: Estimate, interval: IntervalRequest, rows: list[dict[str, A
     lines = [
         [*(printable(row[name]) for name in names), *(f"{row[name]:.{digits}f}" for name in NUMBERS)] for row in rows
     ]
-    table((*names, "estimate", "std error", "low", "high"), lines, numbers=4)
+    if bounds is None or not _cross_table(estimate, bounds, digits):
+        table((*names, "estimate", "std error", "low", "high"), lines, numbers=4)
     together = ", all of them at once" if interval.simultaneous else ""
     kind = f", {estimate.quality}" if estimate.decoder.moves else ""
     intervals = "interval" if len(estimate.values) == 1 else "intervals"
@@ -125,3 +132,68 @@ def _table(estimate: Estimate, interval: IntervalRequest, rows: list[dict[str, A
         f"{what} through {estimate.mechanism.name}, epsilon {estimate.mechanism.epsilon:.6g}{kind};"
         f" {interval.level:.6g} {estimate.chosen(interval).method} {intervals} for the {interval.target}{together}."
     )
+
+
+# --- cross tables ---------------------------------------------------------------------------------
+def estimate_of(tally: Tally, name: str | None, candidates: list[object] | None) -> Estimate:
+    """The estimate of a tally through a decoder; of a cross table that table, also of a joint fit."""
+    estimated: Estimate = tally.mechanism.estimate(tally, candidates=candidates)
+    if not isinstance(estimated, JointEstimate):
+        return estimated if name is None else tally.mechanism.estimate(tally, decoder=name, candidates=candidates)
+    joint: Any = estimated
+    names = joint.evidence.asked.tables[0]
+    if name is not None and Offer.TABLES in decoder(name).needs:
+        fitted: Estimate = joint.decoded(name).table(*names)
+        return fitted
+    table: Estimate = joint.table(*names)
+    return table if name is None else table.decoded(name)
+
+
+def _cross_table(estimate: Estimate, bounds: Bounds, digits: int) -> bool:
+    """A table of two attributes with rows, columns and totals; whether the estimate is one."""
+    if not isinstance(estimate, TableEstimate) or len(estimate.axes.each) != 2:
+        return False
+    first, second = estimate.axes.each
+    shape = len(first.labels), len(second.labels)
+    values, low, high = (numbers.reshape(shape) for numbers in (estimate.values, *bounds))
+    header = (f"{printable(first.name)} / {printable(second.name)}", *map(printable, second.labels), "all")
+    rows = [
+        [
+            printable(label),
+            *(
+                f"{values[row, place]:.{digits}f} ({low[row, place]:.{digits}f} to {high[row, place]:.{digits}f})"
+                for place in range(shape[1])
+            ),
+            f"{values[row].sum():.{digits}f}",
+        ]
+        for row, label in enumerate(first.labels)
+    ]
+    totals = ["all", *(f"{total:.{digits}f}" for total in values.sum(axis=0)), f"{values.sum():.{digits}f}"]
+    table(header, [*rows, totals], numbers=shape[1] + 1)
+    return True
+
+
+def _association(estimate: Estimate, ratio: str | None, request: IntervalRequest) -> list[str]:
+    """How strongly two attributes depend, and the ratios of an outcome for two groups."""
+    if not isinstance(estimate, TableEstimate) or len(estimate.axes.each) != 2:
+        if ratio is not None:
+            raise ParameterError("--ratio is for a table of two columns.")
+        return []
+    said = [estimate.cramers_v(level=request.level).explain()]
+    if ratio is not None:
+        parts = [part.strip() for part in ratio.split(BETWEEN)]
+        if len(parts) != 3:
+            raise ParameterError('--ratio needs an outcome and two groups, such as --ratio "smokes;18-39;65+".')
+        first, second = (cast(Domain, axis.domain) for axis in estimate.axes.each)
+        outcome, group, other = (
+            _label(domain, part) for domain, part in zip((second, first, first), parts, strict=True)
+        )
+        target = request.target.value
+        for compare in (estimate.relative_risk, estimate.odds_ratio):
+            said.append(compare(outcome, group, other, level=request.level, target=target).explain())
+    return said
+
+
+def _label(domain: Domain, text: str) -> object:
+    """The label that a text stands for; texts that are no label are refused where they are used."""
+    return next((label for label in domain.labels() if str(label) == text), text)

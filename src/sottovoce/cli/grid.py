@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sottovoce.cli.show import table
+from sottovoce.cli.show import progress, table
 from sottovoce.core.channel.facets import dimensions_of
 from sottovoce.core.domain import Ball, Box, Circle, Domain, Integers, Interval, Pair, Record, Sparse
 from sottovoce.core.errors import ParameterError, PluginWarning
@@ -109,3 +110,16 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
     for row in rows:
         for sentence in row["why"]:
             print(f"{row['name']}: {sentence}")
+
+
+def audit_all(specs: Sequence[str], chosen: Sequence[str] | None, *, as_json: bool) -> bool:
+    """Audit files with specifications, or mechanisms on the grid; print the rows, and tell whether all claims hold."""
+    if specs:
+        rows = [audit_file(path, place, len(specs)) for place, path in enumerate(specs)]
+    else:
+        rows = list(progress(audit_grid(chosen), "audit", lambda row: (1, 0)))
+    if as_json:
+        print(json.dumps(rows))
+    else:
+        show(rows)
+    return all(row["ok"] for row in rows)

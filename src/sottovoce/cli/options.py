@@ -6,11 +6,27 @@ from typing import Annotated
 
 import typer
 
+from sottovoce.core.errors import ParameterError
+
 Panel = "The mechanism"
+
+
+def _level(value: float) -> float:
+    """A confidence level as a share; 95 is read as a mistake for 0.95."""
+    if 1 < value < 100:
+        raise ParameterError(f"--level is a share between 0 and 1: write {value / 100:g} for {value:g} %.")
+    return value
+
 
 # --- the possible answers -----------------------------------------------------------------------------------
 Categories = Annotated[
-    str | None, typer.Option(metavar="A,B,C", help="The possible answers, or groups.", rich_help_panel=Panel)
+    str | None,
+    typer.Option(
+        metavar="A,B,C",
+        help='The possible answers, or groups. Of several columns, for a cross table: "f,m;16|40|65|95", where bars'
+        " divide numbers into intervals.",
+        rich_help_panel=Panel,
+    ),
 ]
 CategoriesFile = Annotated[
     str | None, typer.Option(metavar="FILE", help="The possible answers, one per line.", rich_help_panel=Panel)
@@ -20,10 +36,12 @@ AnyText = Annotated[
 ]
 Low = Annotated[str | None, typer.Option(help="The least possible number.", rich_help_panel=Panel)]
 High = Annotated[str | None, typer.Option(help="The largest possible number.", rich_help_panel=Panel)]
-Real = Annotated[bool, typer.Option("--real", help="Answers are real numbers, not whole ones.", rich_help_panel=Panel)]
+Whole = Annotated[
+    bool, typer.Option("--whole", help="Answers are whole numbers, as `whole` in a study file.", rich_help_panel=Panel)
+]
 Step = Annotated[
     str | None,
-    typer.Option(help="The distance of possible numbers: 0.5 for half hours. Implies --real.", rich_help_panel=Panel),
+    typer.Option(help="The distance of possible numbers: 0.5 for half hours.", rich_help_panel=Panel),
 ]
 Period = Annotated[
     str | None,
@@ -37,12 +55,22 @@ Candidates = Annotated[
 ]
 CandidatesFile = Annotated[str | None, typer.Option(metavar="FILE", help="The same, one per line.")]
 
+Ratio = Annotated[
+    str | None,
+    typer.Option(
+        metavar="OUTCOME;GROUP;OTHER",
+        help="Of a cross table of two columns: relative risk and odds ratio of an answer to the second, for two answers"
+        " to the first.",
+    ),
+]
+
 # --- plan ---------------------------------------------------------------------------------------------------
 PlannedQuestion = Annotated[
     str,
     typer.Argument(
         metavar="QUESTION",
-        help="mean, frequency, variance, distribution, group-mean, vector-mean; or a study file (.toml).",
+        help="mean, frequency, median, quantile, range, cdf, variance, distribution, group-mean, vector-mean, as `ask`"
+        " in a study file; or a study file (.toml).",
     ),
 ]
 Goals = Annotated[
@@ -52,14 +80,22 @@ Dimensions = Annotated[int | None, typer.Option(min=1, help="How many numbers a 
 Radius = Annotated[
     str | None, typer.Option(help="The largest length of a vector, instead of a range.", rich_help_panel=Panel)
 ]
-Most = Annotated[
+MaxNonzero = Annotated[
     int | None,
     typer.Option(min=1, help="How many numbers of a vector may differ from zero, at most.", rich_help_panel=Panel),
 ]
+Quantiles = Annotated[
+    str | None, typer.Option(metavar="0.25,0.5", help="For quantile: the shares of the answers below each value.")
+]
+Points = Annotated[str | None, typer.Option(metavar="6,8", help="For cdf: the shares up to these values.")]
+From = Annotated[str | None, typer.Option("--from", help="For range: the first value of the range.")]
+To = Annotated[str | None, typer.Option("--to", help="For range: the last value of the range.")]
 Participants = Annotated[int | None, typer.Option(min=1, help="How many people answer.")]
 HalfWidth = Annotated[str | None, typer.Option(help="The error: half the width of an interval.")]
 StdError = Annotated[str | None, typer.Option(help="The error: a standard error.")]
-Level = Annotated[float, typer.Option(help="The confidence level of the interval.")]
+Level = Annotated[
+    float, typer.Option(help="The confidence level of the intervals, such as 0.95.", callback=_level, metavar="SHARE")
+]
 Target = Annotated[str, typer.Option(help="population: those who might have answered; sample: those who did.")]
 Picture = Annotated[str | None, typer.Option(metavar="FILE", help="Draw error against participants: .svg or .png.")]
 
@@ -72,6 +108,10 @@ Sources = Annotated[
         help="Reports (Parquet, CSV, Arrow), messages of devices, or tallies: files, folders of Parquet, patterns,"
         " addresses of object stores; - is standard input.",
     ),
+]
+OptionalSources = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="FILE", help="As for `estimate`; with --sql, the specification, if not in --spec."),
 ]
 SourceFormat = Annotated[
     str | None,
@@ -154,6 +194,10 @@ SimulatedAnswers = Annotated[
         " of the study file answers.",
     ),
 ]
+ExpectedParticipants = Annotated[
+    int | None, typer.Option("--participants", min=1, help="How many people are expected, if not in the study file.")
+]
 Described = Annotated[
-    int | None, typer.Option("--participants", min=1, max=10_000_000, help="Of a described population.")
+    int | None,
+    typer.Option("--participants", min=1, max=10_000_000, help="Of a described population, if not in the study file."),
 ]

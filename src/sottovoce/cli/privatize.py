@@ -18,6 +18,7 @@ from sottovoce.core.language.plural import plural
 from sottovoce.core.language.spelling import letters
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.params import reject
+from sottovoce.core.question import Joint
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports, draw
@@ -30,6 +31,7 @@ from sottovoce.files.opening import STANDARD, FileProblem, check_apart, check_fr
 from sottovoce.files.places import expanded, is_address, reading
 from sottovoce.files.reports import batch_rows, mechanism_in
 from sottovoce.files.writer import REPORT_KINDS, Writer
+from sottovoce.protocols.shares.tables import TableViews
 from sottovoce.study.plan import plan
 
 AUTO = "auto"
@@ -140,7 +142,7 @@ def _into_file(
 
 
 def _remarks(source: AnswerSource, chosen: Chosen, missing: str, seen: Seen, n: int) -> None:
-    """What was done, in sentences."""
+    """Say in sentences what was done."""
     mechanism = chosen.mechanism
     if chosen.reason is not None:
         note(chosen.reason(n))
@@ -155,14 +157,14 @@ def _remarks(source: AnswerSource, chosen: Chosen, missing: str, seen: Seen, n: 
     if seen.columns > len(source.columns):
         together = "these columns together" if len(source.columns) > 1 else "this column"
         note(
-            f"This is the epsilon of {together}: budgets add up if other columns of the same people are privatized too,"
+            f"Epsilon is that of {together}: budgets add up if other columns of the same people are privatized too,"
             " or the same ones again."
         )
 
 
 @dataclass(slots=True)
 class Seen:
-    """What was read so far."""
+    """Account of the rows read so far."""
 
     rows: int = 0
     empty: int = 0
@@ -238,11 +240,24 @@ def mechanism_of(asked: AskedFor, columns: Sequence[str], missing: str = "refuse
     domain = asked.allowed.one() if len(columns) == 1 else asked.allowed.columns(columns)
     if missing == "category":
         domain = with_missing(domain)
+    if domain.fields and asked.allowed.has_categories:
+        return _crossed(asked, domain)
     if asked.automatic:
         return _planned(asked, domain)
     if asked.question is not None:
         raise ParameterError("--question is for --method auto: a method has its own question.")
     return Chosen(build(str(asked.method), domain, epsilon=asked.epsilon, **_options(asked.options)))
+
+
+def _crossed(asked: AskedFor, record: Any) -> Chosen:
+    """The mechanism of a cross table, which reports one cell of all columns."""
+    if not asked.automatic or asked.options or asked.question is not None:
+        raise ParameterError(
+            "Several columns of categories are a cross table, which has a method of its own: leave out --method,"
+            " --option and --question."
+        )
+    (names,) = Joint(record, len(record.fields)).tables
+    return Chosen(TableViews(record, [names], asked.epsilon).view(names))
 
 
 def _planned(asked: AskedFor, domain: Domain) -> Chosen:

@@ -39,7 +39,7 @@ def listing(*, as_json: bool) -> None:
     for one in EXPERIMENTS:
         if one.paper is not None:
             print(f"  {one.id}: {one.paper}")
-    print(f"\nFiles are read from the folder that {DATA_VARIABLE} names; docs/reproduce.md says how to make them:")
+    print(f"\nFiles are read from the folder that {DATA_VARIABLE} names; docs/results/index.md says how to make them:")
     for source in SOURCES.values():
         print(f"  {source}")
 

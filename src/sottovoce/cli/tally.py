@@ -61,11 +61,12 @@ def tally(
         file.write(merged.to_bytes())
 
 
-def query(paths: Sequence[str], dialect: str) -> None:
+def query(paths: Sequence[str], dialect: str, spec: str | None = None) -> None:
     """Print the query that counts the reports of a specification in a database."""
-    if len(paths) != 1:
-        raise ParameterError("--sql takes one file, the specification whose reports a database counts.")
-    print(tally_query(read_spec(paths[0]), dialect), end="")
+    named = [*paths, *([] if spec is None else [spec])]
+    if len(named) != 1:
+        raise ParameterError("--sql needs one specification, whose reports a database counts: --spec FILE.")
+    print(tally_query(read_spec(named[0]), dialect), end="")
 
 
 def merged_tally(

@@ -1,11 +1,15 @@
-"""What a participant gives a device: an answer to each question of a round, and the arm where they choose it."""
+"""What a participant gives a device: the answer to the question that it drew, and the arm where they choose it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from sqlite3 import Connection
 from typing import Any
 
-from sottovoce.core.errors import ParameterError
+from sottovoce.core.asked import Asked
+from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.exchange.manifest import Manifest
 
 
@@ -23,19 +27,56 @@ def chosen_arm(manifest: Manifest, arm: str | None) -> int | None:
     return names.index(arm)
 
 
+def drawn_arm(database: Connection, manifest: Manifest) -> int:
+    """The arm of the next report: drawn before anything is asked and kept, so that nobody picks a question."""
+    row = database.execute("SELECT arm FROM drawn WHERE manifest = ?", (manifest.hash,)).fetchone()
+    if row is not None:
+        return int(row[0])
+    arm = manifest.arm_of(os.urandom(ID_BYTES))
+    database.execute("INSERT INTO drawn VALUES (?, ?)", (manifest.hash, arm))
+    return arm
+
+
+def forget_arm(database: Connection, manifest: Manifest) -> None:
+    """The next report draws a question of its own."""
+    database.execute("DELETE FROM drawn WHERE manifest = ?", (manifest.hash,))
+
+
+def needed(manifest: Manifest, arm: int) -> tuple[str, ...]:
+    """The names under which answers are needed: that of the arm's question, or all where the study asks all."""
+    arms = range(len(manifest.stage.arms)) if manifest.facts.collection.ask_all else (arm,)
+    return tuple(dict.fromkeys(manifest.asked(place).key for place in arms))
+
+
 def values_of(manifest: Manifest, answers: Mapping[str, object]) -> list[Any]:
-    """The answer to each arm's question, checked for all of them before a coin is drawn."""
+    """The answers that were given, by arm, checked before a coin is drawn; None for a question without an answer."""
     if not isinstance(answers, Mapping):
         raise ParameterError("The answers are a mapping from the names of questions to values.")
-    values = []
+    values: list[Any] = []
     for place, arm in enumerate(manifest.stage.arms):
         asked = manifest.asked(place)
-        if asked.key not in answers:
-            raise ParameterError(
-                f"The question {asked.key!r} needs an answer: the device draws which question is asked, so it needs"
-                " all answers."
-            )
-        value = asked.answer(answers[asked.key])
-        arm.mechanism.domain.encode(value)
+        value = None
+        if asked.key in answers:
+            try:
+                value = asked.answer(answers[asked.key])
+                arm.mechanism.domain.encode(value)
+            except DomainError as problem:
+                raise _with_reasons(problem, asked) from None
         values.append(value)
     return values
+
+
+def check_needed(manifest: Manifest, arm: int, answers: Mapping[str, object]) -> None:
+    """Refuse answers without one that is needed."""
+    for key in needed(manifest, arm):
+        if answers.get(key) is None:
+            raise ParameterError(f"The question {key!r} needs an answer: this device drew it.")
+
+
+def _with_reasons(problem: DomainError, asked: Asked) -> DomainError:
+    """The error for a wrong answer, which also names the reasons for giving none."""
+    if not asked.missing:
+        return problem
+    reasons = ", ".join(f'"{reason}"' for reason in asked.missing)
+    sentence = f"{problem.sentence} For no answer, give one of {reasons}."
+    return DomainError(sentence, domain=problem.domain, must_be=problem.must_be, listed=problem.listed)

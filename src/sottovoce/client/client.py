@@ -23,25 +23,39 @@ from sottovoce.core.specs import parse
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Checks the guarantee once, then randomizes answers on the device.
+    """Randomize answers on a device, after checking the privacy loss of the mechanism once.
 
-    The loss is computed from the channel and compared exactly with `limit`: the largest epsilon of one report. The
-    limit 1.15 is the decimal, not the float next to it. Without a limit the loss is compared with the mechanism's own
-    claim. A guarantee that is not pure is refused unless `accept` names it: "approximate" accepts any delta,
-    "approximate(0.000001)" this one only; the same holds for the sensitive codes of "utility_optimised".
+    The loss is computed from the channel and compared exactly with `limit`. The limit 1.15 is the decimal, not the
+    float next to it. The client needs the standard library only.
 
-    Where a mechanism keeps a memo, `memo` is the file for it (`sottovoce.client.memo`): the permanent answer to each
-    value, and the cohort, are drawn once and stay there. All reports of one unchanged value together spend
-    `epsilon_forever`, and each further value spends it again. `lifetime_limit` bounds the sum of all charges in that
-    file: of all values, of all mechanisms, and of the studies that the device answered with it. Without it, the limit
-    of one report bounds the values of this mechanism, or else what the mechanism claims, which is enough for one value.
-    Beyond the limit the device no longer answers. The sum is the loss of values, not of their order: reports can show
-    that a value changed (`sottovoce.privacy.accounting.sequences`). Without a memo no number of reports has such a
-    bound, so a lifetime limit refuses the mechanism.
+    Where a mechanism keeps a memo, the permanent answer to each value and the cohort are drawn once and stay in the
+    file `memo`. All reports of one unchanged value together spend `epsilon_forever`, and each further value spends it
+    again. The sum is the loss of values, not of their order: reports can show that a value changed
+    (`sottovoce.privacy.accounting.sequences`).
 
-    A message is returned at a `tick`, a public time after the call, since the duration of an answer depends on the
-    answer: `Tick(0.01)` is ten milliseconds, and the default is that of `public_tick`. Simulations turn it off with
-    `Untimed()`. `report` blocks meanwhile; asynchronous programs await `asyncio.to_thread(client.report, value)`.
+    Args:
+        mechanism: The mechanism; `from_spec` takes its specification.
+        limit: The largest epsilon of one report. Default: the mechanism's own claim.
+        accept: Guarantees beside pure ones: "approximate" accepts any delta, "approximate(0.000001)" this one only. The
+            form is the same for the sensitive codes of "utility_optimised".
+        lifetime_limit: The largest sum of all charges in the memo, over all values, mechanisms and studies. Default:
+            the limit of one report, or else the claim of the mechanism, which is enough for one value. A mechanism
+            without a memo has no such bound and is refused.
+        tick: The public time after a call at which a message is returned, because the duration depends on the answer.
+            `Tick(0.01)` is ten milliseconds; `Untimed()` is for simulations. Default: `public_tick`.
+        memo: The file for the memo, where the mechanism keeps one.
+
+    Raises:
+        PrivacyError: The loss exceeds the limit, or the guarantee is not accepted.
+
+    Examples:
+        >>> m = sv.mechanism("grr", sv.Categories(["dark", "light"]), epsilon=1)
+        >>> client = sv.Client.from_spec(m.spec(), limit=1)
+        >>> len(client.report("dark"))
+        17
+
+    See also:
+        `Participant` answers whole studies and keeps an account.
     """
 
     mechanism: Mechanism
@@ -91,7 +105,7 @@ class Client:
 
     @property
     def most_values(self) -> int | None:
-        """The most different values that this device answers about through this mechanism; None if unlimited.
+        """Count the different values that this device answers about through this mechanism; None if unlimited.
 
         A `lifetime_limit` also counts the charges of other mechanisms and studies, so fewer may be answered.
         """
@@ -111,7 +125,23 @@ class Client:
         tick: Tick | Untimed | None = None,
         memo: str | PathLike[str] | None = None,
     ) -> Client:
-        """The client of a mechanism's specification; a guarantee that it does not accept is refused unread."""
+        """Build a client from a specification; a guarantee that is not accepted is refused before it is computed.
+
+        Args:
+            spec: The specification, as data or as JSON text.
+            limit: The largest epsilon of one report.
+            accept: Guarantees beside pure ones.
+            lifetime_limit: The largest sum of all charges in the memo.
+            tick: The public time after a call at which a message is returned.
+            memo: The file for the memo, where the mechanism keeps one.
+
+        Returns:
+            The client.
+
+        Raises:
+            SpecError: The specification does not describe a mechanism.
+            PrivacyError: The loss exceeds the limit, or the guarantee is not accepted.
+        """
         plain = parse(spec) if isinstance(spec, (str, bytes)) else spec
         promised = plain.get("guarantee") if isinstance(plain, Mapping) else None
         if isinstance(promised, str) and not isinstance(accept, str):
@@ -119,11 +149,36 @@ class Client:
         return cls(Mechanism.from_spec(plain, device=True), limit, accept, lifetime_limit, tick=tick, memo=memo)
 
     def report(self, value: object, *, coins: Coins | None = None) -> bytes:
-        """The randomized message: a 16-byte random id, then the payload. It takes a tick for every value."""
+        """Randomize an answer into the message to send: a 16-byte random id, then the payload.
+
+        The call blocks until the tick, for every answer alike. Asynchronous programs await
+        `asyncio.to_thread(client.report, value)`.
+
+        Args:
+            value: The answer, a value of the domain.
+            coins: The source of randomness, for simulations. Default: the operating system.
+
+        Returns:
+            The bytes of the message.
+
+        Raises:
+            DomainError: The answer is outside the domain.
+            PrivacyError: The lifetime limit is spent.
+        """
         return self._after(lambda: self._randomized(value, coins))
 
     def report_text(self, text: str) -> bytes:
-        """The randomized message for an answer that a person typed; reading it is part of the tick."""
+        """Randomize an answer that a person typed; reading the text is part of the tick.
+
+        Args:
+            text: The answer as text, such as "7.5".
+
+        Returns:
+            The bytes of the message.
+
+        Raises:
+            DomainError: The text is not an answer of the domain.
+        """
         return self._after(lambda: self._randomized(self.mechanism.domain.typed(text), None))
 
     def _randomized(self, value: object, coins: Coins | None) -> bytes:

@@ -27,9 +27,13 @@ def main(arguments: Sequence[str]) -> int:
     parser = SentenceParser(
         "answer",
         "SPEC|STUDY [--value VALUE] [--limit LIMIT] [--lifetime-limit LIMIT], with --memo FILE for a SPEC, and with"
-        " --device FILE [--url URL] [--token TOKEN] [--arm ARM] for a STUDY",
+        " --device FILE [--url URL] [--token TOKEN] [--budget NAME] for a STUDY",
         "Randomize one answer on this machine. With a mechanism's specification the message is printed as hex; with a"
         " study it is written to the device's file and sent.",
+        [
+            "answer https://collector.example/v1/studies/ID --device me.sqlite",
+            "answer theme.json --value dark --limit 1",
+        ],
     )
     parser.add_argument(
         "spec", help="a mechanism's specification (JSON), a study's manifest (JSON), or the address of a study"
@@ -41,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--device", type=Path, help="the file of this device: account, reports and memos, for studies")
     parser.add_argument("--url", help="where to send the answer to a manifest that was read from a file")
     parser.add_argument("--token", type=bytes.fromhex, default=b"", help="the invitation (hex), where a study needs it")
-    parser.add_argument("--arm", help="the budget, in studies where participants choose it")
+    parser.add_argument("--budget", help="the budget, in studies where participants choose it")
     options = parser.parse_args(arguments)
     if options.spec.startswith(("http://", "https://")):
         return _answer_study(options, None)
@@ -80,8 +84,11 @@ def _answer_study(options: Namespace, content: bytes | None) -> int:
     else:
         manifest, url = Manifest.from_spec(content, device=True), options.url or ""
     participant.check(manifest)  # before anything is asked
-    answers = _answers(manifest, options.value)
-    delivery = participant.answer(manifest, answers, url=url, token=options.token, arm=options.arm)
+    arm = participant.experiment_arm(manifest)
+    if arm is not None and arm.texts:
+        print(_shown(arm.text(manifest.facts.languages[0])), file=sys.stderr)
+    answers = _answers(manifest, participant.asks(manifest, arm=options.budget), options.value)
+    delivery = participant.answer(manifest, answers, url=url, token=options.token, arm=options.budget)
     if delivery.state == "queued" and url:
         delivery = next((one for one in participant.send(PATIENCE) if one.id == delivery.id), delivery)
     total = decimal_text(round(participant.account().total, 4))
@@ -108,9 +115,10 @@ class _Answers(Mapping[str, object]):
         return len(self.texts)
 
 
-def _answers(manifest: Manifest, value: str | None) -> _Answers:
-    """The answers to all questions of the round: the device draws afterwards which is asked."""
-    asked = list({one.key: one for one in map(manifest.asked, range(len(manifest.stage.arms)))}.values())
+def _answers(manifest: Manifest, names: Sequence[str], value: str | None) -> _Answers:
+    """The answers that the device needs: to the question that it drew, or to all where the study asks all."""
+    by_key = {one.key: one for one in map(manifest.asked, range(len(manifest.stage.arms)))}
+    asked = [by_key[name] for name in names]
     if value is not None:
         if len(asked) > 1:
             raise ParameterError("This study has several questions: their answers are read from standard input.")
@@ -143,7 +151,8 @@ def device(arguments: Sequence[str]) -> int:
     parser = SentenceParser(
         "device",
         "FILE [--send] [--withdraw] [--json]",
-        "What the device with this file sent, and what it lost. Nothing that was counted can be taken back.",
+        "What the device with this file sent, and its privacy loss. A report that was counted cannot be taken back.",
+        ["device me.sqlite", "device me.sqlite --send"],
     )
     parser.add_argument("file", type=Path, help="the file of the device")
     parser.add_argument("--send", action="store_true", help="send what is queued")
@@ -193,7 +202,7 @@ def _decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise ValueError("This is not a number.") from None
+        raise ValueError("The limit must be a number, such as 1.5.") from None
 
 
 def _read() -> str:

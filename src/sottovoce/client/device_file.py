@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sottovoce.core.errors import DeviceFileError, PrivacyError
 
-VERSION = 4
+VERSION = 5
 SECRET_BYTES = 32
 PATIENCE = 30.0  # seconds that a device waits for another process
 # Tables are ordered by hashes and random ids, without numbers: the file does not show what came first.
@@ -56,6 +56,10 @@ _TABLES = {
         "ALTER TABLE owned RENAME TO used",
         # The mechanisms of a round that keeps memos. Older reports have none: their studies are not answered again.
         "ALTER TABLE report ADD COLUMN memos TEXT NOT NULL DEFAULT ''",
+    ),
+    5: (
+        # The arm that was drawn for the next report of a manifest, before anything was asked.
+        "CREATE TABLE drawn (manifest TEXT PRIMARY KEY, arm INTEGER NOT NULL) WITHOUT ROWID",
     ),
 }
 

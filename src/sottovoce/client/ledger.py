@@ -10,12 +10,20 @@ from __future__ import annotations
 import sqlite3
 from decimal import ROUND_CEILING, Context, Decimal
 
+from sottovoce.core.errors import PrivacyError
+from sottovoce.core.guarantee import Loss
+
 _ROUNDED_UP = Context(prec=50, rounding=ROUND_CEILING)
 
 
-def charge(database: sqlite3.Connection, key: bytes, study: str, owner: str, epsilon: Decimal) -> None:
-    """Enter the loss of a report, or of a value that is kept; the second entry under a key changes nothing."""
-    entry = (key, study, owner, str(epsilon))
+def charge(database: sqlite3.Connection, key: bytes, study: str, owner: str, loss: Loss) -> None:
+    """Enter the loss of a report, or of a value that is kept; the second entry under a key changes nothing.
+
+    The account is a sum of pure epsilons. Any other loss is refused.
+    """
+    if not loss.is_pure:
+        raise PrivacyError(f"The account of a device adds up pure losses only, and this one is {loss}.")
+    entry = (key, study, owner, str(loss.epsilon))
     database.execute("INSERT OR IGNORE INTO charge VALUES (?, ?, ?, ?)", entry)
     database.execute("INSERT OR IGNORE INTO used VALUES (?, ?, ?)", entry[:3])
 

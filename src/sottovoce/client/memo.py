@@ -1,7 +1,8 @@
 """What a device keeps for mechanisms with a memo: its cohorts, and one permanent answer for each value.
 
-Both are drawn once, from a secret of this device, and written to disk before a report is made of them. After a crash
-or a restart, or in a second process, they are read from the file, or drawn again from the secret with the same result.
+The permanent answer and the cohort are drawn once, from a secret of this device, and written to disk before a report is
+made of them. After a crash or a restart, or in a second process, they are read from the file, or drawn again from the
+secret with the same result.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sottovoce.client.device_file import DeviceFile, secret_of
 from sottovoce.client.ledger import charge, lost
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import PrivacyError
+from sottovoce.core.guarantee import PURE
 from sottovoce.core.mechanism import Mechanism
 
 
@@ -40,9 +42,9 @@ class Spent(NamedTuple):
 class Memo:
     """A file of memos, for all mechanisms of a device, readable by its owner alone.
 
-    It does not contain values: an entry is found by a keyed hash of fingerprint and code. But a reader of the file has
-    the key as well and can try values, so the file is as private as the answers. A device that loses it draws new
-    memos, and spends `epsilon_forever` again.
+    The file does not contain values: an entry is found by a keyed hash of fingerprint and code. But a reader of the
+    file has the key as well and can try values, so the file is as private as the answers. A device that loses it draws
+    new memos, and spends `epsilon_forever` again.
     """
 
     path: str | PathLike[str]
@@ -95,7 +97,8 @@ def keep_in(
     database.execute("INSERT OR IGNORE INTO answer VALUES (?, ?, ?)", (*key, _to_bytes(drawn)))
     if mechanism.ratio_forever is None:
         raise ValueError("A loss without a bound cannot be entered.")
-    charge(database, key[1], study, owner, mechanism.guarantee.charge(mechanism.ratio_forever))
+    # The ratio of all reports of a kept value is bounded, whatever is claimed of a single report: a pure loss.
+    charge(database, key[1], study, owner, PURE.charge(mechanism.ratio_forever))
     row = database.execute("SELECT kept FROM answer WHERE fingerprint = ? AND value = ?", key).fetchone()
     return Kept(int.from_bytes(row[0], "little"), cohort)
 

@@ -12,7 +12,8 @@ from sqlite3 import Connection
 
 from sottovoce.client import outbox
 from sottovoce.core.errors import PrivacyError
-from sottovoce.core.exchange.manifest import Manifest, StudyFacts
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.study_facts import StudyFacts
 from sottovoce.core.specs import canonical
 
 

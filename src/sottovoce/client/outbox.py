@@ -1,8 +1,8 @@
 """The reports that a device made: what is still to be sent, and what was sent.
 
-A report is written before it is sent for the first time, and every attempt sends the same bytes. `attempts` counts the
-attempts that may have reached the collector, and those that are under way. Only a report without any may be changed:
-it is given the epoch of the day on which it is sent, or withdrawn with its charge.
+A report is written before it is sent for the first time, and every attempt sends the same bytes. `attempts` counts
+attempts that may have reached the collector, and those under way. A report without attempts may still change: it gets
+the epoch of the day on which it is sent, or is withdrawn with its charge.
 """
 
 from __future__ import annotations

@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from os import PathLike
 from sqlite3 import Connection
-from typing import Any, NamedTuple
 
 from sottovoce.client import ledger, outbox
-from sottovoce.client.answers import chosen_arm, values_of
+from sottovoce.client.answers import check_needed, chosen_arm, drawn_arm, forget_arm, needed, values_of
 from sottovoce.client.client import exact_limit
+from sottovoce.client.deliveries import Delivery, DeviceAccount, today
 from sottovoce.client.device_file import DeviceFile
 from sottovoce.client.memo import keep_in
 from sottovoce.client.once import check_once, memos_of, write_facts
@@ -42,8 +42,10 @@ from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.errors import ParameterError, PrivacyError, SottovoceError
 from sottovoce.core.exchange.codec import ID_BYTES
+from sottovoce.core.exchange.experiment import ExperimentArm
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE, TOKEN_BYTES
+from sottovoce.core.guarantee import parallel
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 
@@ -52,47 +54,29 @@ REPLACED = "replaced"  # the round ended before anything was sent: nothing is lo
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds between attempts
 
 
-def today() -> date:
-    """The day in UTC, which is all the time that a report contains."""
-    return datetime.now(UTC).date()
-
-
-class Delivery(NamedTuple):
-    """What became of a report.
-
-    Attributes:
-        state: "accepted"; "queued", to be sent later; "replaced"; or why the collector refused it.
-        payload: what is sent of the answer.
-        retry_after: seconds after which the collector asks to be tried again.
-    """
-
-    id: bytes
-    question: str
-    state: str
-    payload: bytes
-    retry_after: float = 0.0
-
-
-class DeviceAccount(NamedTuple):
-    """What a device lost: altogether, and by owner of a study."""
-
-    total: Decimal
-    owners: dict[str, Decimal]
-
-
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """A device with a file for its account, its reports and its memos; None keeps them in memory, for simulations.
+    """Answer studies on a device that keeps an account of its privacy loss.
 
-    `limit` bounds the loss of one report, `lifetime_limit` that of all reports of this device, over all studies and
-    owners. Both are compared with the losses that the device computes from the channels itself. Only pure guarantees
-    are accepted.
+    The device computes every loss from the channels itself. Only pure guarantees are accepted. A study that protects a
+    person or a device is answered once; where all of its mechanisms keep a memo, once in each epoch. A study about
+    events is answered for each event, and every answer is charged, until the study's lifetime budget is spent.
 
-    A study whose unit of privacy is a person or a device is answered once. Where all of its mechanisms keep a memo, it
-    is answered once in each epoch, as long as the mechanisms stay the same. A study about events is answered for each
-    event, and every answer is charged, until the study's lifetime budget is spent.
+    Args:
+        file: The file for account, reports and memos. None keeps them in memory, for simulations.
+        limit: The largest loss of one report.
+        lifetime_limit: The largest loss of all reports of this device, over all studies and owners.
+        tick: The public time after a call at which a report is written, as for `Client`.
+        transport: How messages are sent. Default: HTTP.
+        today: Returns the date, for tests.
 
-    A report is written at a `tick` after the call, like a message of `Client`; what is sent then is public.
+    Examples:
+        >>> device = sv.Participant(None, limit=1, lifetime_limit=3)
+        >>> device.account().total
+        Decimal('0')
+
+    See also:
+        `Client` randomizes answers to a single question; `sottovoce answer` is this class on the command line.
     """
 
     file: str | PathLike[str] | DeviceFile | None
@@ -113,11 +97,25 @@ class Participant:
 
     # --- answering -----------------------------------------------------------------------------------
     def fetch(self, url: str) -> tuple[Manifest, str]:
-        """The manifest at an address, and the address of the study itself; a closed study is refused."""
+        """Fetch the manifest of a study, and the study's own address; a closed study is refused.
+
+        Args:
+            url: The address that participants were given.
+
+        Returns:
+            The manifest and the address of the study.
+        """
         return fetch_open_study(url, self._transport)
 
     def check(self, manifest: Manifest) -> None:
-        """Refuse a manifest that this device would not answer, before anyone is asked."""
+        """Refuse a manifest that this device would not answer, before anyone is asked.
+
+        Args:
+            manifest: The manifest of the study.
+
+        Raises:
+            PrivacyError: The study loses more than it states or than this device allows, or was answered already.
+        """
         self._check_manifest(manifest)
         if self._file.exists:
             with self._changed() as database:
@@ -142,6 +140,35 @@ class Participant:
         if facts.end is not None and day > facts.end:
             raise PrivacyError("This study has ended.")
 
+    def asks(self, manifest: Manifest, *, arm: str | None = None) -> tuple[str, ...]:
+        """List the names under which `answer` needs answers: the drawn question, or all where the study asks all.
+
+        The question is drawn once and stays the same until a report is written, so that nobody picks one.
+
+        Args:
+            manifest: The manifest of the study.
+            arm: The name of the budget, where participants choose it.
+
+        Returns:
+            Names of questions.
+        """
+        chosen = chosen_arm(manifest, arm)
+        return needed(manifest, self._drawn_arm(manifest) if chosen is None else chosen)
+
+    def experiment_arm(self, manifest: Manifest) -> ExperimentArm | None:
+        """Return the arm of the experiment that was drawn with the question; None where the study has no experiment.
+
+        Its text is shown before the question. It stays the same until a report is written.
+
+        Args:
+            manifest: The manifest of the study.
+        """
+        return manifest.experiment_arm(self._drawn_arm(manifest)) if manifest.facts.experiment else None
+
+    def _drawn_arm(self, manifest: Manifest) -> int:
+        with self._changed() as database:
+            return drawn_arm(database, manifest)
+
     def answer(
         self,
         manifest: Manifest | str | bytes,
@@ -152,11 +179,22 @@ class Participant:
         arm: str | None = None,
         send: bool = True,
     ) -> Delivery:
-        """Answer a study: check, draw, write, then send.
+        """Answer a study: check the manifest, draw the question, write the report, then send it.
 
-        The answers to all questions of the round are needed, since the device draws which of them is asked. `url` is
-        the address of the study; without it, or with `send` false, the report is queued. `token` is the invitation, in
-        studies that need one, and `arm` the name of the budget, in rounds where participants choose it.
+        Args:
+            manifest: The manifest of the study.
+            answers: Answers by the name of the question; `asks` says which are needed.
+            url: The address of the study. Without it the report is queued.
+            token: The invitation, in studies that need one.
+            arm: The name of the budget, where participants choose it.
+            send: False queues the report.
+
+        Returns:
+            What became of the report.
+
+        Raises:
+            DomainError: An answer is outside its domain.
+            PrivacyError: The device refuses the study.
         """
         read = manifest if isinstance(manifest, Manifest) else Manifest.from_spec(manifest, device=True)
         self._check_manifest(read)
@@ -166,21 +204,27 @@ class Participant:
         chosen = chosen_arm(read, arm)
         sends = send and bool(url)
         # The answers are read within the tick: how long that takes depends on them.
-        entry = self._tick(read).after(
-            lambda: self._written(read, values_of(read, answers), chosen, token, url, attempts=int(sends))
-        )
+        entry = self._tick(read).after(lambda: self._written(read, answers, chosen, token, url, attempts=int(sends)))
         return self._posted(entry) if sends else _delivery(entry, Outcome(QUEUED))
 
     def _written(
-        self, manifest: Manifest, values: list[Any], chosen: int | None, token: bytes, url: str, attempts: int
+        self,
+        manifest: Manifest,
+        answers: Mapping[str, object],
+        chosen: int | None,
+        token: bytes,
+        url: str,
+        attempts: int,
     ) -> Outgoing:
         """Draw the report and write it with its charge, in one transaction; or raise why not, after it."""
+        values = values_of(manifest, answers)
+        arm = self._drawn_arm(manifest) if chosen is None else chosen
+        check_needed(manifest, arm, answers)
         with self._changed() as database:
             check_once(database, manifest, self._epoch(manifest))
             write_facts(database, manifest)
             coins = SystemCoins()
             report_id = _random_id(coins)
-            arm = manifest.arm_of(report_id) if chosen is None else chosen
             mechanism = manifest.stage.arms[arm].mechanism
             kept = None
             if mechanism.ratio_forever is not None:
@@ -201,6 +245,7 @@ class Participant:
                     message = mechanism.answer_from(kept.answer, coins, cohort=kept.cohort, report_id=report_id)
                 entry = self._entry(manifest, arm, message, token, url, attempts)
                 outbox.add(database, entry)
+                forget_arm(database, manifest)
         # A value that is kept stays charged: refusing this value only would show that it is new.
         if refusal is not None:
             raise PrivacyError(refusal)
@@ -242,7 +287,7 @@ class Participant:
         memoised = mechanism.ratio_forever is not None
         mechanisms = [] if memoised else [arm.mechanism for arm in manifest.stage.arms]
         # A mechanism that keeps memos is charged by now; of the others the worst one counts, whichever was drawn.
-        more = max((one.guarantee.charge(one.ratio) for one in mechanisms), default=Decimal(0))
+        more = parallel([one.guarantee.charge(one.ratio) for one in mechanisms]).epsilon
         limit = exact_limit("lifetime_limit", self.lifetime_limit)
         if limit is not None and ledger.lost(database, more) > limit:
             return "With this report the device would lose more than it allows in its lifetime, so it does not answer."
@@ -254,7 +299,14 @@ class Participant:
 
     # --- sending -------------------------------------------------------------------------------------
     def send(self, patience: float = 0.0) -> list[Delivery]:
-        """Send what is queued. Where a collector asks to wait, try again for `patience` seconds."""
+        """Send all queued reports.
+
+        Args:
+            patience: How many seconds to try again where a collector asks to wait.
+
+        Returns:
+            What became of each report.
+        """
         end, wait = time.monotonic() + patience, FIRST_WAIT
         deliveries: dict[bytes, Delivery] = {}
         while True:
@@ -311,15 +363,25 @@ class Participant:
 
     # --- what the participant sees and decides ---------------------------------------------------------
     def reports(self) -> list[Outgoing]:
-        """Every report that this device made, with what was sent and what became of it."""
+        """List every report of this device, with what was sent and what became of it.
+
+        Returns:
+            The reports, oldest first.
+        """
         with self._changed() as database:
             return outbox.entries(database)
 
     def withdraw(self, study: str | None = None) -> int:
-        """Delete what is unsent, of a study or of all: how many reports.
+        """Delete unsent reports, of one study or of all.
 
-        The charge of a report that never left the device is taken back. One that may have arrived is deleted as well
-        and stays charged. What was counted is part of a sum and cannot be taken out of it.
+        The charge of a report that never left the device is taken back. A report that may have arrived is deleted and
+        stays charged. A counted report is part of a sum and cannot be removed from it.
+
+        Args:
+            study: The id of a study. Default: all studies.
+
+        Returns:
+            How many reports were deleted.
         """
         with self._changed() as database:
             queued = [entry for entry in outbox.entries(database, study) if entry.state == QUEUED]
@@ -332,7 +394,11 @@ class Participant:
         return len(queued)
 
     def account(self) -> DeviceAccount:
-        """What was lost so far."""
+        """Return the privacy loss so far: altogether, and by owner of a study.
+
+        Returns:
+            An account with `total` and `owners`.
+        """
         with self._changed() as database:
             by_owner = {owner: ledger.lost(database, owner=owner) for owner in ledger.owners(database)}
             return DeviceAccount(ledger.lost(database), by_owner)
@@ -371,7 +437,7 @@ def _random_id(coins: Coins) -> bytes:
 
 
 def _body(manifest: Manifest, entry: Outgoing) -> bytes:
-    """What is sent: a batch of one report, sealed for the collector where the study has a shuffler."""
+    """Bytes to send: a batch of one report, sealed for the collector where the study has a shuffler."""
     if manifest.facts.collection.sealed_for is None:
         return entry.batch.to_cbor()
     return seal(manifest, entry.batch)

@@ -26,8 +26,8 @@ _SECOND = 1_000_000_000
 class Tick:
     """Work ends `seconds` after it began, or at a multiple of that if it took longer.
 
-    It sleeps until shortly before, and then polls the clock: the moment of return depends on the clock, not on the
-    work. An error waits as well, since a device that asks again may send right after it.
+    The tick sleeps until shortly before, and then polls the clock: the moment of return depends on the clock, not on
+    the work. An error waits as well, since a device that asks again may send right after it.
     """
 
     seconds: float

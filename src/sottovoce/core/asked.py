@@ -8,39 +8,53 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.translated import MAX_TEXT, Texts, texts_by_language
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
 from sottovoce.core.question.reasons import listed_answers
 
+_NO_LABELS = "The labels of a question must be a table by language, each of labels by answer."
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-MAX_TEXT = 2000
 MAX_SHARE = 1000
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a study.
+    """Describe one question of a study: what is estimated, and what participants read.
 
     Attributes:
-        name: short, for files and programs.
-        question: about the answers themselves.
-        texts: what participants read, by language.
-        missing: reasons for giving no answer, such as "don't know".
-        share: of the participants who are asked this, relative to the other questions.
-        unit: of a number, such as "hours".
-        attribute: the name of another question that is about the same answer of a person; empty if there is none.
-        labels: what participants read instead of a category, a group or a reason, by language.
+        name: A short name for files and programs.
+        question: What is estimated, such as `Mean(Interval(0, 14))`.
+        texts: What participants read, by language; a text alone is English.
+        missing: Reasons for giving no answer, such as "don't know".
+        share: The relative number of participants who are asked this question.
+        unit: The unit of a number, such as "hours".
+        units: The unit in further languages.
+        attribute: The name of another question about the same answer of a person; empty if there is none.
+        labels: What participants read instead of a category, a group or a reason, by language.
+        group_texts: What participants read above the groups, by language.
+        attribute_texts: What participants read for each attribute of a table: texts by language, by its name.
+
+    Examples:
+        >>> sleep = sv.Asked("sleep", sv.Mean(sv.Interval(0, 14)), texts="How long did you sleep?", unit="hours")
+        >>> sleep.text("en")
+        'How long did you sleep?'
+
+    See also:
+        `Study` holds several questions.
     """
 
     name: str
     question: Question
-    texts: tuple[tuple[str, str], ...] = ()
+    texts: Texts = ()
     missing: tuple[str, ...] = ()
     share: int = 1
     unit: str = ""
     attribute: str = ""
-    labels: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    labels: tuple[tuple[str, Texts], ...] = ()
+    units: Texts = ()
+    group_texts: Texts = ()
+    attribute_texts: tuple[tuple[str, Texts], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
@@ -50,7 +64,11 @@ class Asked:
             )
         if not isinstance(self.question, Question):
             raise ParameterError("A question of a study must be a question, such as Mean(Interval(0, 14)).")
-        object.__setattr__(self, "texts", _texts(self.texts))
+        texts = {"en": self.texts} if isinstance(self.texts, str) else self.texts
+        object.__setattr__(self, "texts", texts_by_language(texts, "text of a question"))
+        object.__setattr__(self, "units", texts_by_language(self.units, "unit of a question", "unit"))
+        object.__setattr__(self, "group_texts", texts_by_language(self.group_texts, "by_text of a question", "by_text"))
+        object.__setattr__(self, "attribute_texts", _attribute_texts(self.attribute_texts, self.attributes))
         object.__setattr__(self, "missing", _reasons(self.missing))
         check_integer("share", "a question", self.share, 1, MAX_SHARE)
         if self.attribute and not NAME.fullmatch(self.attribute):
@@ -81,7 +99,18 @@ class Asked:
     @property
     def answers(self) -> tuple[str, ...]:
         """The categories, groups and reasons that participants read, as texts."""
-        return (*(listed_answers(self.question.choices) or ()), *self.missing)
+        lists = (listed_answers(one) or () for one in self.question.answer_lists)
+        return (*dict.fromkeys(answer for answers in lists for answer in answers), *self.missing)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The names of the attributes of a table; empty for other questions."""
+        return tuple(name for name, _ in self.question.domain.fields)
+
+    def attribute_text(self, name: str, language: str) -> str:
+        """The text of an attribute of a table in a language, else in the first one; without texts, its name."""
+        texts = dict(dict(self.attribute_texts).get(name, ()))
+        return texts.get(language) or next(iter(texts.values()), name)
 
     @property
     def unit_of_numbers(self) -> str:
@@ -100,55 +129,53 @@ class Asked:
         texts = dict(self.texts)
         return texts.get(language) or next(iter(texts.values()), self.name)
 
+    def group_text(self, language: str) -> str:
+        """The text above the groups in a language, else in the first one; empty where the study has none."""
+        texts = dict(self.group_texts)
+        return texts.get(language) or next(iter(texts.values()), "")
+
+    def unit_in(self, language: str) -> str:
+        """The unit in a language; as the study file has it where it is not translated."""
+        return dict(self.units).get(language, self.unit)
+
     def label(self, answer: object, language: str) -> str:
         """What a category, a group or a reason is called in a language; itself where nothing else is said."""
         return dict(dict(self.labels).get(language, ())).get(str(answer), str(answer))
 
 
+def _attribute_texts(texts: object, known: tuple[str, ...]) -> tuple[tuple[str, Texts], ...]:
+    """The texts of each attribute, whose names are those of the question."""
+    tables = tuple(texts.items()) if isinstance(texts, Mapping) else texts
+    pairs = isinstance(tables, tuple) and all(isinstance(one, tuple) and len(one) == 2 for one in tables)
+    if not isinstance(tables, tuple) or not pairs or any(name not in known for name, _ in tables):
+        raise ParameterError("The texts of attributes must be a table by the names of the attributes of the question.")
+    return tuple((name, texts_by_language(one, "text of an attribute")) for name, one in tables)
+
+
 def no_reasons(question: Question) -> str:
     """The sentence about reasons for giving no answer where a question cannot have any."""
-    return f"This question of kind {question.kind} cannot have reasons for giving no answer."
+    return f"`missing` is not supported for questions of kind {question.kind}."
 
 
-def _texts(texts: object) -> tuple[tuple[str, str], ...]:
-    if isinstance(texts, str):
-        texts = {"en": texts}
-    items = tuple(texts.items()) if isinstance(texts, Mapping) else texts
-    if not isinstance(items, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in items):
-        raise ParameterError("The text of a question must be a text, or a table of texts by language.")
-    for language, text in items:
-        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-            raise ParameterError("The texts of a question must be named by languages, such as en or de.")
-        if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
-            raise ParameterError(f"A text of a question must have 1 to {MAX_TEXT} characters.")
-    return items
+def _labels(labels: object, answers: tuple[str, ...]) -> tuple[tuple[str, Texts], ...]:
+    tables = tuple(labels.items()) if isinstance(labels, Mapping) else labels
+    if not isinstance(tables, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in tables):
+        raise ParameterError(_NO_LABELS, parameter="labels")
+    pairs = tuple((language, _label_pairs(by_answer, answers)) for language, by_answer in tables)
+    texts_by_language(tuple((language, "label") for language, _ in pairs), "labels of a question", "labels")
+    return pairs
 
 
-def _labels(labels: object, answers: tuple[str, ...]) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    if isinstance(labels, Mapping):
-        labels = tuple((language, _items(by_answer)) for language, by_answer in labels.items())
-    if not isinstance(labels, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in labels):
-        raise ParameterError(
-            "The labels of a question must be a table by language, each of labels by answer.", parameter="labels"
-        )
-    for language, by_answer in labels:
-        if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
-            raise ParameterError(
-                "The labels of a question must be named by languages, such as en or de.", parameter="labels"
-            )
-        if not isinstance(by_answer, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in by_answer):
-            raise ParameterError(
-                "The labels of a question must be a table by language, each of labels by answer.", parameter="labels"
-            )
-        if any(answer not in answers for answer, _ in by_answer):
-            raise ParameterError("A label is for an answer that this question does not have.", parameter="labels")
-        if not all(isinstance(label, str) and label.strip() and len(label) <= MAX_TEXT for _, label in by_answer):
-            raise ParameterError(f"A label of an answer must have 1 to {MAX_TEXT} characters.", parameter="labels")
-    return labels
-
-
-def _items(table: object) -> object:
-    return tuple(table.items()) if isinstance(table, Mapping) else table
+def _label_pairs(by_answer: object, answers: tuple[str, ...]) -> Texts:
+    """Answers and labels of one language."""
+    pairs = tuple(by_answer.items()) if isinstance(by_answer, Mapping) else by_answer
+    if not isinstance(pairs, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in pairs):
+        raise ParameterError(_NO_LABELS, parameter="labels")
+    if any(answer not in answers for answer, _ in pairs):
+        raise ParameterError("A label is for an answer that this question does not have.", parameter="labels")
+    if not all(isinstance(label, str) and label.strip() and len(label) <= MAX_TEXT for _, label in pairs):
+        raise ParameterError(f"A label of an answer must have 1 to {MAX_TEXT} characters.", parameter="labels")
+    return pairs
 
 
 def _reasons(missing: object) -> tuple[str, ...]:

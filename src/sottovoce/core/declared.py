@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast, dataclass_transform
 
 from sottovoce.core import specs
@@ -51,6 +52,14 @@ class Form(NamedTuple):
 
 
 INTEGER = Form("integer", specs.integer)
+
+
+def delegated(path: str) -> Any:
+    """A member that is one of a part: after `words = delegated("inner.words")`, `words` is `self.inner.words`.
+
+    The part may have a property or a method there.
+    """
+    return property(attrgetter(path))
 
 
 def of_form(form: Form, *, default: Any = MISSING) -> Any:

@@ -8,7 +8,20 @@ from __future__ import annotations
 
 
 class SottovoceError(Exception):
-    """Base of all errors raised on purpose."""
+    """Catch every error that this package raises on purpose.
+
+    Each error is one sentence, which says what is wrong and what is expected. No error contains a participant's answer.
+
+    Examples:
+        >>> try:
+        ...     sv.mechanism("gr", sv.Categories(["yes", "no"]), epsilon=1)
+        ... except sv.SottovoceError as error:
+        ...     print(error)
+        There is no mechanism of this name; did you mean grr? `sottovoce methods` lists all.
+
+    See also:
+        `ParameterError`, `DomainError` and `PrivacyError`, the most frequent kinds.
+    """
 
     @property
     def sentence(self) -> str:
@@ -17,9 +30,22 @@ class SottovoceError(Exception):
 
 
 class ParameterError(SottovoceError, ValueError):
-    """A parameter is invalid. `got` describes the value that was given; the command line leaves it out.
+    """Report an invalid parameter of a function, an option or a key of a file.
 
-    `parameter` names the parameter, where it is one that a caller may have to find, such as a key of a file.
+    Args:
+        sentence: What is wrong and what is expected, without the value.
+        got: A description of the value that was given. The command line leaves it out.
+        parameter: The name of the parameter, where a caller has to find it, such as a key of a file.
+
+    Examples:
+        >>> try:
+        ...     sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=-1)
+        ... except sv.ParameterError as error:
+        ...     print(error)
+        The 'epsilon' parameter of grr must be a number in (0, 20]. Got -1.
+
+    See also:
+        `DomainError` for answers, `SottovoceError` for all kinds.
     """
 
     def __init__(self, sentence: str, got: str | None = None, *, parameter: str = "") -> None:
@@ -35,10 +61,26 @@ class ParameterError(SottovoceError, ValueError):
 
 
 class DomainError(SottovoceError, ValueError):
-    """A value lies outside the domain of the question. Raised before any coin is drawn.
+    """Report an answer outside the domain of the question, before any randomness is drawn.
 
-    It carries the domain, which is public, and never the value. `must_be` says what the domain takes. The list of
-    categories belongs to the message, for programmers; the command line leaves it out, since it may come from a file.
+    The error carries the domain, which is public, and never the answer.
+
+    Args:
+        message: What an answer must be, without the answer.
+        domain: The domain that refused the answer.
+        must_be: What the domain accepts, in words.
+        listed: The possible answers. They belong to the message for programmers; the command line leaves them out,
+            because a list may come from a private file.
+
+    Examples:
+        >>> try:
+        ...     sv.Integers(0, 10).encode(11)
+        ... except sv.DomainError as error:
+        ...     print(error)
+        An answer must be a whole number in [0, 10]; a value of type int is outside.
+
+    See also:
+        `ParameterError` for everything that is not an answer.
     """
 
     def __init__(self, message: str, *, domain: object, must_be: str = "", listed: str = "") -> None:
@@ -62,7 +104,19 @@ def _domain_error(message: str, domain: object, must_be: str, listed: str) -> Do
 
 
 class ReportError(SottovoceError, ValueError):
-    """Bytes or numbers that are not valid reports of the mechanism."""
+    """Report bytes or numbers that are not valid reports of a mechanism.
+
+    Examples:
+        >>> m = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)
+        >>> try:
+        ...     m.tally([b"abc"])
+        ... except sv.ReportError as error:
+        ...     print(error)
+        Report 0 has 3 bytes, expected 17.
+
+    See also:
+        `MismatchError` for valid reports of another mechanism.
+    """
 
 
 class ProgramError(ReportError):
@@ -80,15 +134,52 @@ class ProgramError(ReportError):
 
 
 class SpecError(SottovoceError, ValueError):
-    """A specification that does not describe a mechanism of this version."""
+    """Report a specification that does not describe a mechanism of this version.
+
+    Examples:
+        >>> try:
+        ...     sv.Mechanism.from_spec({"name": "grr"})
+        ... except sv.SpecError as error:
+        ...     print("refused")
+        refused
+
+    See also:
+        `Mechanism.spec` writes a specification, `Mechanism.from_spec` reads one.
+    """
 
 
 class MismatchError(SottovoceError, ValueError):
-    """Two things that belong to different mechanisms."""
+    """Report two objects that belong to different mechanisms, such as a tally of another budget.
+
+    The sentence shows both fingerprints and every parameter that differs.
+
+    Examples:
+        >>> a, b = (sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=e) for e in (1, 2))
+        >>> try:
+        ...     a.estimate(sv.Tally.empty(b))
+        ... except sv.MismatchError as error:
+        ...     print(str(error)[:56])
+        Cannot estimate from the tally of different mechanisms (
+
+    See also:
+        `combine` estimates one question from several mechanisms.
+    """
 
 
 class PrivacyError(SottovoceError):
-    """A device refuses to answer: the guarantee is not one that it accepts."""
+    """Report that a device refuses to answer, because the privacy loss exceeds what it accepts.
+
+    Examples:
+        >>> m = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=2)
+        >>> try:
+        ...     sv.Client(m, limit=1)
+        ... except sv.PrivacyError as error:
+        ...     print(error)
+        This mechanism has epsilon 2, more than the limit of this device.
+
+    See also:
+        `Client` and `Participant`, which compute the loss themselves.
+    """
 
 
 class DeviceFileError(SottovoceError):

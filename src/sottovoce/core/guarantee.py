@@ -1,9 +1,12 @@
-"""Guarantees: what a mechanism claims, one class per kind. Each checks a channel against its own definition."""
+"""Guarantees: what a mechanism claims, one class per kind, and the losses that add up.
+
+Each guarantee checks a channel against its own definition, and states the loss of a report.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -16,22 +19,89 @@ from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.closed_forms import Guarded
 from sottovoce.core.channel.facets import facet, outputs_of, stages_of
 from sottovoce.core.errors import PrivacyError, SpecError
-from sottovoce.core.params import MAX_DIGITS, decimal_text
+from sottovoce.core.params import MAX_DIGITS, check_decimal, check_epsilon, decimal_text, reject
 from sottovoce.core.spec_cost import effort, steps
 
 LATER = {"metric": "A metric", "edge": "An edge"}  # kinds that have a name and no check
+EPSILON, COMPOSITION = "epsilon", "composition"
 _loss = lru_cache(maxsize=256)(loss)  # logarithms of many digits; a device has few mechanisms
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An epsilon with its delta. A guarantee makes it (`Guarantee.loss`).
+
+    `unit` is what epsilon is measured in, and `caveats` say under which conditions the loss holds. A sum keeps the
+    caveats of all its parts, and losses in different units have no sum.
+    """
+
+    epsilon: Decimal
+    delta: Decimal = Decimal(0)
+    unit: str = EPSILON
+    caveats: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, epsilon: object, delta: object = 0) -> Loss:
+        """A loss from an epsilon and a delta; both are checked."""
+        failing = check_decimal("delta", COMPOSITION, delta)
+        if not 0 <= failing < 1:
+            raise reject("delta", COMPOSITION, "a number in [0, 1)", delta)
+        return cls(check_epsilon(COMPOSITION, epsilon), failing)
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether epsilon alone bounds the ratio of all reports."""
+        return not self.delta and not self.caveats and self.unit == EPSILON
+
+    def __add__(self, other: Loss) -> Loss:
+        """The loss of one person from two reports: epsilons and deltas add up."""
+        return self._with(other, self.epsilon + other.epsilon, self.delta + other.delta)
+
+    def worst(self, other: Loss) -> Loss:
+        """The loss of a person who gives only one of two reports, whichever it is."""
+        return self._with(other, max(self.epsilon, other.epsilon), max(self.delta, other.delta))
+
+    def _with(self, other: Loss, epsilon: Decimal, delta: Decimal) -> Loss:
+        if self.unit != other.unit:
+            raise PrivacyError(
+                f"A loss in {self.unit} and a loss in {other.unit} have no sum: account for them separately."
+            )
+        return Loss(epsilon, delta, self.unit, tuple(dict.fromkeys((*self.caveats, *other.caveats))))
+
+    def __str__(self) -> str:
+        also = f" with delta {float(self.delta):.3g}" if self.delta else ""
+        conditions = f" ({'; '.join(self.caveats)})" if self.caveats else ""
+        return f"{self.unit} {decimal_text(self.epsilon)}{also}{conditions}"
+
+
+NOTHING = Loss(Decimal(0))
+
+
+def sequential(losses: Sequence[Loss]) -> Loss:
+    """The loss of one person from several reports: epsilons and deltas add up."""
+    first, *others = losses or [NOTHING]
+    for one in others:
+        first += one
+    return first
+
+
+def parallel(losses: Sequence[Loss]) -> Loss:
+    """The loss of people of whom none answers twice: the largest."""
+    first, *others = losses or [NOTHING]
+    for one in others:
+        first = first.worst(one)
+    return first
 
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """What a mechanism claims: by default that no report is more than e**epsilon times as likely under any other code.
 
-    `str` is the canonical text of specifications. `unit` is what a device's ledger and accounts add up.
+    `str` is the canonical text of specifications. Accounts and a device's ledger add up the `loss` that it states.
     """
 
     kind: ClassVar[str]
-    unit: ClassVar[str] = "epsilon"
+    unit: ClassVar[str] = EPSILON  # losses in different units have no sum
     is_pure: ClassVar[bool] = False  # the bound holds for all reports, in exact arithmetic
     allows_floats: ClassVar[bool] = False  # channels may compute with floats; devices and audits check the claim
 
@@ -117,9 +187,19 @@ class Guarantee:
         """Whether one report of a channel with this claim stays below the limit of a device."""
         return self.broken_by(channel, limit) is None
 
-    def charge(self, ratio: Fraction) -> Decimal:
-        """What a device's ledger adds up for a report, or for a kept value with all its reports, in `unit`."""
-        return _loss(ratio)
+    # --- what adds up ----------------------------------------------------------------------------------
+    @property
+    def caveat(self) -> str:
+        """What a sum of losses must say if this guarantee is among them; nothing of pure and approximate ones."""
+        return ""
+
+    def loss(self, epsilon: Decimal) -> Loss:
+        """What one report loses by this claim."""
+        return Loss(epsilon, self.delta or Decimal(0), self.unit, (self.caveat,) if self.caveat else ())
+
+    def charge(self, ratio: Fraction) -> Loss:
+        """What a device's ledger adds up for a report of this ratio, which never fails: there is no delta."""
+        return replace(self.loss(_loss(ratio)), delta=Decimal(0))
 
     def effort(self, channel: Channel) -> int:
         """Steps of exact arithmetic that the check takes, bounded from sizes alone."""
@@ -209,6 +289,10 @@ class UtilityOptimised(Guarantee):
     def protects_all(self) -> bool:
         return self.sensitive is None
 
+    @property
+    def caveat(self) -> str:
+        return "" if self.protects_all else "not counting reports that reveal a non-sensitive answer"
+
     def ratio(self, channel: Channel) -> Fraction:
         if self.sensitive is None:
             return channel.ratio()
@@ -246,6 +330,7 @@ class Idealised(Guarantee):
 
     kind: ClassVar[str] = "idealised"
     allows_floats: ClassVar[bool] = True
+    caveat: ClassVar[str] = "in the arithmetic of real numbers"
 
 
 PURE, IDEALISED = Pure(), Idealised()

@@ -39,19 +39,32 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class Mechanism(Batches):
-    """Frozen and complete: `spec()` holds all of it, `from_spec` needs no builder.
+    """Hold everything about one way to randomize answers: sampler, privacy claim, and estimator.
+
+    A mechanism is immutable. Its specification (`spec`) is complete: devices need nothing else. Build one with
+    `sv.mechanism`.
 
     Attributes:
-        name: that of the registry, or the one that a protocol gives it.
-        question: what is asked of the crowd.
-        channel: the law of a report given the code of an answer.
-        claimed: the requested budget; `epsilon` is computed from the channel.
-        statistic: what a tally counts.
-        domain: what a device encodes; that of the question unless it is a view of it.
-        guarantee: what is claimed of the reports; pure by default.
-        unused: why less is lost than claimed, for a mechanism that cannot use all of its budget.
-        claimed_forever: the budget of all reports of one unchanged value together, where a device keeps a memo;
-            `epsilon_forever` is computed. Each further value spends it again. It is no bound where values change.
+        name: The name in the registry, or the name that a protocol chose.
+        question: The question about the crowd.
+        channel: The law of a report given the code of an answer.
+        claimed: The requested budget; `epsilon` is computed from the channel.
+        statistic: What a tally counts.
+        domain: What a device encodes: the domain of the question, or a view of it.
+        version: The version of the specification.
+        guarantee: The kind of privacy guarantee; pure by default.
+        unused: Why the loss is smaller than claimed, where a mechanism cannot use all of its budget.
+        claimed_forever: The budget of all reports of one unchanged value together, where a device keeps a memo;
+            `epsilon_forever` is computed. Each further value spends it again.
+
+    Examples:
+        >>> m = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)
+        >>> tally = m.tally(m.privatize(["yes"] * 700 + ["no"] * 300, seed=1))
+        >>> m.estimate(tally)
+        Estimate(grr, n=1000, 2 values, simulation)
+
+    See also:
+        `mechanism` builds one by name, `Client` runs one on a device.
     """
 
     name: str
@@ -119,26 +132,26 @@ class Mechanism(Batches):
     # --- privacy -----------------------------------------------------------------------------------
     @property
     def delta(self) -> Decimal | None:
-        """The delta of an approximate guarantee, as claimed; None for all others."""
+        """Return the claimed delta of an approximate guarantee; None for all other guarantees."""
         return self.guarantee.delta
 
     @cached_property
     def ratio(self) -> Fraction:
-        """The worst-case likelihood ratio of one report, exactly: of all, or of those that the guarantee protects."""
+        """Compute the exact worst-case likelihood ratio of one report, over the answers that the guarantee protects."""
         return self.guarantee.ratio(self.channel)
 
     @cached_property
     def epsilon(self) -> float:
-        """The privacy loss of one report: ln(ratio), rounded up; with a delta, the epsilon that it belongs to."""
+        """Compute the privacy loss of one report: ln(ratio), rounded up; with a delta, the epsilon of that delta."""
         if self.delta is not None:
             return float_up(self.claimed)
         return float_up(loss(self.ratio))
 
     @cached_property
     def epsilon_forever(self) -> float:
-        """The privacy loss of any number of reports of one *unchanged* value; infinite without a memo.
+        """Compute the privacy loss of any number of reports of one *unchanged* value; infinite without a memo.
 
-        It is no bound where answers change: reports also tell when they did (`privacy.accounting.sequences`).
+        Answers that change are not covered: reports also show when they changed (`privacy.accounting.sequences`).
         """
         return float("inf") if self.ratio_forever is None else float_up(loss(self.ratio_forever))
 
@@ -156,7 +169,21 @@ class Mechanism(Batches):
         return total + total % 2
 
     def randomize(self, value: object, coins: Coins | None = None, *, report_id: bytes | None = None) -> bytes:
-        """The message of one participant: a 16-byte id, drawn unless it is given, then the payload."""
+        """Randomize one answer into the message that a device sends: a 16-byte id, then the payload.
+
+        Devices call `Client.report`, which also checks the privacy loss and hides the duration.
+
+        Args:
+            value: The answer, a value of the domain.
+            coins: The source of randomness. Default: the operating system.
+            report_id: The id of the report. Default: drawn at random.
+
+        Returns:
+            The bytes of the message.
+
+        Raises:
+            DomainError: The answer is outside the domain.
+        """
         code = self.domain.encode(value)  # refuses before a coin is drawn
         if stages_of(self.channel):
             raise PrivacyError(
@@ -247,7 +274,11 @@ class Mechanism(Batches):
 
     # --- plain data --------------------------------------------------------------------------------
     def spec(self) -> Spec:
-        """All of the mechanism in plain data, without floats."""
+        """Write the mechanism as plain data for JSON, without floats.
+
+        Returns:
+            A dictionary that `from_spec` reads on any device.
+        """
         return {
             "name": self.name,
             "version": self.version,
@@ -266,11 +297,22 @@ class Mechanism(Batches):
     def from_spec(
         cls, spec: Mapping[str, Any] | str | bytes, *, budget: Budget | None = None, device: bool = False
     ) -> Mechanism:
-        """The mechanism that a specification describes. The channel is taken as it is; no builder is called.
+        """Rebuild a mechanism from its specification; the channel is taken as it is, and no builder is called.
 
-        Specifications that cost a device too much are refused before they are computed (`sottovoce.core.spec_cost`).
-        Several specifications of one file share a budget of work. A `device` also answers questions, and lets others
-        count statistics, of kinds that it does not know: it needs the channel alone.
+        A specification that would cost a device too much work is refused before it is computed
+        (`sottovoce.core.spec_cost`).
+
+        Args:
+            spec: The specification, as data or as JSON text.
+            budget: A budget of work that several specifications of one file share.
+            device: Accept questions and statistics of kinds that this version does not know. A device needs the channel
+                only.
+
+        Returns:
+            The mechanism.
+
+        Raises:
+            SpecError: The data do not describe a mechanism of this version.
         """
         written = spec if isinstance(spec, (str, bytes)) else canonical(spec)
         plain = parse(written)
@@ -301,7 +343,7 @@ class Mechanism(Batches):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical specification."""
+        """Return the SHA-256 of the canonical specification. Equal fingerprints mean equal mechanisms."""
         return hashlib.sha256(canonical(self.spec())).hexdigest()
 
     # --- the shape of a tally ----------------------------------------------------------------------

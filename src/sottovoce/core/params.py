@@ -9,6 +9,7 @@ from fractions import Fraction
 from sottovoce.core.errors import ParameterError
 
 MAX_EPSILON = 20
+MAX_PEOPLE = 1 << 53
 MAX_DIGITS = 120
 
 
@@ -69,6 +70,11 @@ def check_integer(name: str, owner: str, value: object, low: int, high: int) -> 
     if not low <= number <= high:
         raise reject(name, owner, must_be, value)
     return number
+
+
+def check_people(name: str, owner: str, value: object) -> int:
+    """A number of participants or reports."""
+    return check_integer(name, owner, value, 1, MAX_PEOPLE)
 
 
 def check_index(name: str, owner: str, value: object, must_be: str = "an integer") -> int:

@@ -15,7 +15,16 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.spelling import letters, suggestion
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.question import (
+    Attributes,
+    Distribution,
+    Frequency,
+    GroupMean,
+    HalfSets,
+    Mean,
+    Question,
+    VectorMean,
+)
 
 FREQUENCIES = {
     "grr": "mechanisms.frequency.grr:build",
@@ -99,6 +108,9 @@ DISTRIBUTIONS = {
     "coded-wave": "design.distribution:build_coded",
     "mixed-wave": "design.mixed:build",
 }
+HALF_SETS = {
+    "half-sets": "mechanisms.frequency.half_sets:build",
+}
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,
     Mean: MEANS,
@@ -106,6 +118,7 @@ BY_QUESTION: dict[type[Question], dict[str, str]] = {
     VectorMean: VECTORS,
     Attributes: ATTRIBUTES,
     Distribution: DISTRIBUTIONS,
+    HalfSets: HALF_SETS,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
 ALIASES = {
@@ -134,11 +147,26 @@ ALIASES = {
     "hierarchical-histogram": "hierarchy",
     "haar-hrr": "haar",
     "cfo-binning": "binned",
+    "raptor": "half-sets",
 }
 
 
 def names(question: type[Question] | None = None) -> list[str]:
-    """Every registered mechanism, or those for one kind of question, such as `Mean`."""
+    """List the names of all mechanisms, or of those for one kind of question.
+
+    Args:
+        question: A class such as `Mean`. Default: all kinds.
+
+    Returns:
+        Names that `mechanism` takes.
+
+    Examples:
+        >>> sv.names(sv.Mean)[:3]
+        ['bernoulli', 'nprr', 'three-output']
+
+    See also:
+        `mechanism` builds one, `plan` compares them.
+    """
     if question is None:
         return [*BUILDERS, *_plugins()]
     if question not in BY_QUESTION:
@@ -167,7 +195,9 @@ def registered_name(name: str) -> str:
         if letters(one) == plain:
             return one
     known = sorted([*ours, *theirs])
-    raise ParameterError(f"There is no mechanism of this name{suggestion(name, known)} Known: {', '.join(known)}.")
+    hint = suggestion(name, known)
+    listed = "`sottovoce methods` lists all." if "did you mean" in hint else f"Known: {', '.join(known)}."
+    raise ParameterError(f"There is no mechanism of this name{hint} {listed}")
 
 
 def builder(name: str) -> Callable[..., Mechanism]:
@@ -191,7 +221,27 @@ def fits(name: str, domain: Domain) -> bool:
 
 
 def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mechanism:
-    """Build a mechanism by name. Options are those of its builder."""
+    """Build a mechanism by name: the sampler of a device together with its estimator.
+
+    Args:
+        name: A name of `names()`, such as "grr".
+        domain: The possible answers. The question follows from the mechanism.
+        epsilon: The privacy budget of one report, above 0 and at most 20; a float is read as its shortest decimal.
+        **options: Options of this mechanism, such as `buckets=64`; `sottovoce methods` lists them.
+
+    Returns:
+        A `Mechanism`, which is immutable and complete: its specification can be sent to devices.
+
+    Raises:
+        ParameterError: The name, the domain, epsilon or an option does not fit.
+
+    Examples:
+        >>> sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)
+        Mechanism(grr, frequency of Categories([yes, no]), epsilon=1, a057833cc5b7)
+
+    See also:
+        `plan` chooses a mechanism, `audit` computes its exact privacy loss.
+    """
     name = registered_name(name)
     build = builder(name)
     allowed = [parameter for parameter in inspect.signature(build).parameters if parameter not in ("domain", "epsilon")]

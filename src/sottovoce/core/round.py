@@ -15,7 +15,7 @@ from typing import Any
 from sottovoce.core.coins import Coins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer
+from sottovoce.core.params import check_integer, check_people
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import marked
 from sottovoce.core.spec_cost import ROUNDS_EFFORT
@@ -54,7 +54,7 @@ class Round:
         if not names or len(set(names)) != len(names):
             raise ParameterError(f"A round must have at least one arm, and their names must differ. Got {names}.")
         if self.quota is not None:
-            check_integer("quota", "a round", self.quota, 1, 1 << 53)
+            check_people("quota", "a round", self.quota)
 
     @property
     def weight(self) -> int:
@@ -104,7 +104,7 @@ class Protocol(ABC):
     @property
     @abstractmethod
     def question(self) -> Question:
-        """What is asked of the crowd."""
+        """Question to the crowd."""
 
     @abstractmethod
     def start(self) -> Round:
@@ -165,7 +165,7 @@ def reports_of(tallies: Sequence[Any]) -> int:
 def check_tallies(current: Round, tallies: Sequence[Any], *, closing: bool = False) -> Tallies:
     """The tallies of a round, one per arm, each of the arm's mechanism and all of one epoch.
 
-    They may hold fewer reports than the quota only when closing.
+    Tallies may hold fewer reports than the quota only when closing.
     """
     tallied = [getattr(tally, "mechanism", None) for tally in tallies]
     expected = [arm.mechanism for arm in current.arms]

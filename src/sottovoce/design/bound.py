@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 
-from sottovoce.design.workload import Floats, Workload
+from sottovoce.estimate.distribution.queries import Floats, Queries
 
 
-def bound(wanted: Workload, epsilon: float, prior: Floats | None = None) -> float:
+def bound(wanted: Queries, epsilon: float, prior: Floats | None = None) -> float:
     """A lower bound on the variance per query and participant, averaged over the prior (even shares by default).
 
     With G = W'W, the prior p, S = diag(sqrt p), and P the projection away from sqrt p, the sum over all queries is at
     least p'Gp + B - p'diag(G), where B is the least sum of g_i / a_i over all a_i at most c_i that sum to at most t:
     the g_i are the eigenvalues of P S G S P, t = (e**epsilon - 1)**2 / (4 e**epsilon), and c_i is the most that any
     report can say about the i-th eigenvector. Without the c_i, B = (tr sqrt(P S G S P))**2 / t. The proof is in
-    docs/designed-distributions.md.
+    docs/methods/designed-distributions.md.
     """
     bins = wanted.bins
     shares = np.full(bins, 1 / bins) if prior is None else np.asarray(prior, float)
@@ -28,13 +28,13 @@ def bound(wanted: Workload, epsilon: float, prior: Floats | None = None) -> floa
     caps = np.array([_cap(vector, shares, math.exp(epsilon)) for vector in vectors.T])
     total = float(shares @ wanted.gram @ shares - shares @ np.diag(wanted.gram))
     total += _filled(roots, caps, _trace(bins, math.exp(epsilon), even=prior is None))
-    return max(0.0, total) / wanted.queries
+    return max(0.0, total) / wanted.count
 
 
 def _trace(bins: int, odds: float, *, even: bool) -> float:
     """The most that the information of a report can sum to over all directions.
 
-    It is the variance of a likelihood whose mean is 1 and whose values differ by the odds, at most
+    The bound is the variance of a likelihood whose mean is 1 and whose values differ by the odds, at most
     (odds - 1)**2 / (4 odds). If all bins are equally common, so many of them, a whole number, are likelier.
     """
     if not even:

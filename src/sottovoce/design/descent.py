@@ -1,8 +1,8 @@
 """Projected gradient descent towards the channel of least variance for a workload.
 
 An output that is in the sets of some codes is likelier by e**epsilon for these codes than for all others: some best
-channel is always of this kind (docs/designed-distributions.md). `t` in [0, 1] says whether an output is in the set of a
-code; the descent moves in between, and nearly everything that it finds is 0 or 1 already.
+channel is always of this kind (docs/methods/designed-distributions.md). `t` in [0, 1] says whether an output is in the
+set of a code; the descent moves in between, and nearly everything that it finds is 0 or 1 already.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sottovoce.design.workload import Floats, Workload
+from sottovoce.estimate.distribution.queries import Floats, Queries
 
 ENOUGH = 1e-6  # relative decrease per step at which a descent ends
 WIDEN, NARROW = 1.1, 0.5  # the next step after one that was taken, and after one that was not
@@ -34,7 +34,7 @@ class Search(Protocol):
 class Cost:
     """tr[(Q' D**-1 Q)**-1 G] and its gradient, D the probabilities of the outputs under the prior."""
 
-    wanted: Workload
+    wanted: Queries
     odds: float
     prior: Floats
 

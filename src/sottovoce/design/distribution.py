@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,44 +20,52 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.core.workload import Workload
 from sottovoce.design.bound import bound
 from sottovoce.design.coded import coded_bits
 from sottovoce.design.descent import Cost
 from sottovoce.design.listed import listed_bits
 from sottovoce.design.stored import stored
-from sottovoce.design.workload import Floats, Workload, workload
 from sottovoce.estimate.distribution.buckets import coded_buckets
+from sottovoce.estimate.distribution.queries import Floats, Queries, queries
+from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.distribution.common import check_domain, coded
-from sottovoce.tally.laws import law_row
 
 BUCKETS = 64
-MOST_TABLE, MOST_WAVE = 256, 512  # buckets: beyond, a search takes minutes
+MOST_TABLE, MOST_WAVE = 256, 1 << 12  # buckets: beyond, a search of tables takes minutes
 MAX_OUTPUTS = 1 << 12
 FEWEST_OUTPUTS = 32
 OUTPUTS_EACH = 4  # outputs of a table for each bucket; more lower the variance by less than a hundredth
 BITS = 400  # of the patterns of a wave, as far as two of them need no more
+FEWEST_PATTERNS = 4
+AS_ON_CIRCLE = frozenset({"ranges", "histogram"})  # workloads for which no cells beyond the buckets are wanted
 LARGE = 3  # budgets from which on a wave wants fewer cells
-MANY_STARTS, FEW_STARTS = 4, 2  # of the search for a wave, of up to 64 buckets and of more
 PLACES = 9  # digits of a prior's shares, in the key of a design
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class DistributionDesign:
     """A designed channel and its variance per query and participant, averaged over the prior."""
 
     channel: Block
-    wanted: Workload
+    wanted: Queries
     prior: Floats
-    bound: float  # on the variance of any channel of this budget
+    epsilon: float
 
-    @property
+    @cached_property
+    def bound(self) -> float:
+        """A lower bound on the variance of any channel of this budget."""
+        even = np.ptp(self.prior) == 0
+        return bound(self.wanted, self.epsilon, None if even else self.prior)
+
+    @cached_property
     def variance(self) -> float:
         """Variance per query of the least-variance unbiased decoder of the channel that is shipped."""
-        law = np.array([law_row(self.channel, code) for code in range(self.wanted.bins)]).T
+        law = transition_of(self.channel, self.wanted.bins).matrix
         information = (law / (law @ self.prior)[:, None]).T @ law
         total = np.trace(np.linalg.solve(information, self.wanted.gram)) - self.prior @ np.diag(self.wanted.gram)
-        return float(total) / self.wanted.queries
+        return float(total) / self.wanted.count
 
 
 def build(
@@ -87,7 +95,7 @@ def build(
     usual = max(FEWEST_OUTPUTS, OUTPUTS_EACH * size)
     count = usual if outputs is None else check_integer("outputs", name, outputs, size, MAX_OUTPUTS)
     shares = None if prior is None else _shares(name, prior, view)
-    design = table_design(budget, size, workload, circular=around, outputs=count, prior=shares)
+    design = table_design(budget, size, question.workload.name, circular=around, outputs=count, prior=shares)
     return Mechanism(name, question, design.channel, budget, CountOutputs(), domain=view)
 
 
@@ -96,42 +104,55 @@ def build_coded(
 ) -> Mechanism:
     """A wave of bit patterns: likelier reports are shifts of a few patterns that have a 1 at the answer.
 
-    Law: patterns of bits lie on a circle of `cells` cells, more than there are buckets, or as many if the domain is a
-        circle; a report is a pattern and a shift. With probability e**epsilon ones / (e**epsilon ones + zeros) it moves
-        a uniform one of all ones to the bucket of the answer, else a uniform one of all zeros.
+    Law: patterns of bits lie on a circle of `cells` cells: a fourth more than there are buckets, or as many for ranges
+        and histograms and around a circle. A report is a pattern and a shift. With probability
+        e**epsilon ones / (e**epsilon ones + zeros) it moves a uniform one of all ones to the bucket of the answer, else
+        a uniform one of all zeros.
     Privacy: a shifted pattern is likelier by e**epsilon where it has a 1.
     Estimator: as for a designed table; products with the law by the fast Fourier transform.
-    Cost: two bytes; the patterns are part of the specification, about 400 bits. Found in one to three seconds for 64
-        buckets, in twenty for 256.
+    Cost: two bytes; the patterns are part of the specification, four bits for each cell, and 400 bits where that is
+        more. Found in seconds for up to 4,096 buckets.
     Reference: ours; the square wave is the pattern of one block of ones.
     """
     return coded_wave("coded-wave", domain, epsilon, buckets, workload, patterns, cells)
 
 
 def coded_wave(
-    name: str, domain: Domain, epsilon: Any, buckets: Any, workload: str, patterns: Any = None, cells: Any = None
+    name: str,
+    domain: Domain,
+    epsilon: Any,
+    buckets: Any,
+    workload: Workload | str,
+    patterns: Any = None,
+    cells: Any = None,
+    most: int = MOST_WAVE,
 ) -> Mechanism:
-    """The mechanism of `build_coded`, under the name of whatever is built of it."""
+    """The mechanism of `build_coded`, under the name of whatever is built of it, with so many buckets at most."""
     budget = check_epsilon(name, epsilon)
-    question, view, size, around = _asked(name, domain, buckets, workload, MOST_WAVE)
-    width = usual_cells(size, budget, circular=around)
+    question, view, size, around = _asked(name, domain, buckets, workload, most)
+    width = usual_cells(size, budget, question.workload, circular=around)
     if cells is not None:
         width = check_integer("cells", name, cells, size, size if around else 4 * size)
-    number = usual_patterns(width, circular=around)
+    number = usual_patterns(width)
     if patterns is not None:
         number = check_integer("patterns", name, patterns, 1, 16)
-    design = wave_design(budget, size, workload, circular=around, cells=width, patterns=number)
+    design = wave_design(budget, size, question.workload.name, circular=around, cells=width, patterns=number)
     return Mechanism(name, question, design.channel, budget, CountOutputs(), domain=view)
 
 
-def usual_cells(bins: int, budget: Decimal, *, circular: bool) -> int:
-    """Cells of a wave: shifts that overlap both ends of a line say more about its middle."""
-    return bins if circular else max(3, math.ceil(bins * (9 / 8 if budget >= LARGE else 5 / 4)))
+def usual_cells(bins: int, budget: Decimal, workload: Workload | str = "cdf", *, circular: bool = False) -> int:
+    """Cells of a wave: shifts that overlap both ends of a line say more about cumulative shares.
+
+    Ranges and single buckets are as good as arcs of a circle on which the last bucket is next to the first.
+    """
+    if circular or str(workload) in AS_ON_CIRCLE:
+        return max(3, bins)
+    return max(3, math.ceil(bins * (9 / 8 if budget >= LARGE else 5 / 4)))
 
 
-def usual_patterns(cells: int, *, circular: bool) -> int:
-    """The default number of patterns: what 400 bits allow, at least two, and at least four around a circle."""
-    return min(8, max(4 if circular else 2, BITS // cells))
+def usual_patterns(cells: int) -> int:
+    """The default number of patterns: as many as 400 bits allow, and at least four."""
+    return min(8, max(FEWEST_PATTERNS, BITS // cells))
 
 
 def table_design(
@@ -166,7 +187,7 @@ def _designed(
     search: Callable[..., list[str]],
     sizes: tuple[int, ...],
 ) -> DistributionDesign:
-    wanted, e = workload(name, bins, circular=circular), odds(budget)
+    wanted, e = queries(name, bins, circular=circular), odds(budget)
     shares = np.full(bins, 1 / bins) if prior is None else np.array(prior)
     asked = {"epsilon": str(budget), "bins": bins, "workload": name, "circular": circular, "prior": prior}
     sets = stored(
@@ -176,8 +197,7 @@ def _designed(
         lambda texts: _sets(search, bins, sizes, texts),
     )
     channel = Block(sets, floor_unit(e * sets.size / (e * sets.size + sets.outputs - sets.size)))
-    least = bound(wanted, float(budget), None if prior is None else shares)
-    return DistributionDesign(channel, wanted, shares, least)
+    return DistributionDesign(channel, wanted, shares, float(budget))
 
 
 def _sets(search: Callable[..., list[str]], bins: int, sizes: tuple[int, ...], texts: Any) -> Sets:
@@ -195,15 +215,16 @@ def _table(price: Cost, outputs: int) -> list[str]:
 
 
 def _wave(price: Cost, cells: int, patterns: int) -> list[str]:
-    starts = MANY_STARTS if price.wanted.bins <= BUCKETS else FEW_STARTS
-    return list(map(_text, coded_bits(price, cells, patterns, starts)))
+    return list(map(_text, coded_bits(price, cells, patterns)))
 
 
 def _text(bits: Floats) -> str:
     return "".join("01"[int(bit)] for bit in bits)
 
 
-def _asked(name: str, domain: Domain, buckets: Any, wanted: str, most: int) -> tuple[Distribution, Domain, int, bool]:
+def _asked(
+    name: str, domain: Domain, buckets: Any, wanted: object, most: int
+) -> tuple[Distribution, Domain, int, bool]:
     """The question, the view of the domain with one code for each bucket, their number, and whether it is a circle."""
     size = check_domain(name, domain).points
     if buckets is not None:

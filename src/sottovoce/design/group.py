@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from sottovoce.core.channel import Channel
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.design import designed
@@ -33,14 +31,5 @@ def build(
     Cost: the group and one byte; the table is part of the specification.
     Reference: Raab, Bohr, Klede, Gmeiner, Eskofier, PoPETs 2025(4), with the table of `designed` for the value.
     """
-    inner = inner_table(objective, prior)
+    inner = partial(designed.build, objective=objective, prior=prior)
     return build_group("group-designed", domain, epsilon, inner, value_epsilon, key, designed.LEAST_EPSILON)
-
-
-def inner_table(objective: str = "balanced", prior: Prior | None = None) -> Callable[[Domain, Decimal], Channel]:
-    """The designed channel of the values for a budget."""
-
-    def inner(value: Domain, budget: Decimal) -> Channel:
-        return designed.build(value, epsilon=budget, objective=objective, prior=prior).channel
-
-    return inner

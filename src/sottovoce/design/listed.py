@@ -8,7 +8,7 @@ import numpy as np
 
 from sottovoce.design.descent import Cost, best_share, descend
 from sottovoce.design.projection import project_columns
-from sottovoce.design.workload import Floats
+from sottovoce.estimate.distribution.queries import Floats
 
 QUICK, STEPS = 100, 400
 SEEDS = (0, 1)

@@ -10,6 +10,8 @@ from sottovoce.design.distribution import coded_wave
 from sottovoce.mechanisms.distribution import square_wave
 from sottovoce.mechanisms.distribution.tree_common import one_of
 
+MOST = 1 << 11  # buckets, whose unbiased shares are found by solving linear equations
+
 
 def build(domain: Domain, *, epsilon: Any, buckets: Any = None, workload: str = "cdf") -> Mechanism:
     """A square wave of the bucket or a coded wave, as a fair coin says.
@@ -21,7 +23,7 @@ def build(domain: Domain, *, epsilon: Any, buckets: Any = None, workload: str = 
     Reference: ours, of the waves that `square-wave-discrete` and `coded-wave` refer to.
     """
     name = "mixed-wave"
-    coded = coded_wave(name, domain, epsilon, buckets, workload)
+    coded = coded_wave(name, domain, epsilon, buckets, workload, most=MOST)
     size = coded.channel.inputs if domain.size is None else buckets
     square = square_wave.discrete(domain, epsilon=epsilon, buckets=size, workload=workload)
     channel = one_of([square.channel, coded.channel])

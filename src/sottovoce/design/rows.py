@@ -123,7 +123,7 @@ def _best_pair(used: list[int], left: list[int], right: list[int], off: int) -> 
 def _settle_middle(row: list[int], lowest: list[int], highest: list[int]) -> None:
     """The middle row is a mirror image of itself, which makes its mean exact; only the sum is left.
 
-    What is short goes to the middle column, or in equal parts to a pair of mirrored ones; if it is odd, one unit
+    The missing mass goes to the middle column, or in equal parts to a pair of mirrored ones; if it is odd, one unit
     of it can only go to the middle.
     """
     last = len(row) - 1

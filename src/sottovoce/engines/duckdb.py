@@ -28,7 +28,7 @@ from sottovoce.fast.repeats import RepeatedIds
 from sottovoce.files.arms import Arms
 from sottovoce.files.arrow import MECHANISM
 from sottovoce.files.columns import counted_names, whole_ids
-from sottovoce.files.counts import SCHEMA, CountedRows, Reason, account, fold, fold_arms
+from sottovoce.files.counts import SCHEMA, CountedRows, Reason, account, fold, fold_arms, strict_refusal
 from sottovoce.tally.tally import SIMULATED_ROW
 
 try:
@@ -69,7 +69,9 @@ def count(
         names = counted_names(source.relation.columns)
         simulated |= _marks(source, arms) or COLUMN in source.relation.columns
         query = None if "id" in names or "arm" in names else plain_count(arms, DUCKDB)
-        if query is not None and "report" in names and _is_whole(source.relation):
+        # Reports are integers: a query would round other numbers, and count them.
+        types = dict(zip(source.relation.columns, map(str, source.relation.types), strict=True))
+        if query is not None and types.get("report") in WHOLE:
             return _in_sql(source, arms, query, simulated=simulated, strict=strict)
         counter = PartitionCounter(arms, simulated=simulated, strict=strict)
         if unique or "id" not in names:
@@ -78,11 +80,6 @@ def count(
         else:
             _count_each_id_once(source, arms, counter)
     return pa.Table.from_batches([counter.rows()])
-
-
-def _is_whole(relation: Any) -> bool:
-    """Whether reports are integers: a query would round other numbers, and count them."""
-    return str(relation.types[relation.columns.index("report")]) in WHOLE
 
 
 def _count_each_id_once(source: _Source, arms: Arms, counter: PartitionCounter) -> None:
@@ -102,7 +99,7 @@ def _count_each_id_once(source: _Source, arms: Arms, counter: PartitionCounter) 
         for rows in checked(arms, [batch.filter(pa.array(again))]):
             source.connection.from_arrow(pa.Table.from_batches([rows])).insert_into("checked")
     if repeated is not None and not repeated.same:
-        raise ReportError("These rows change when they are read again: write them to a file first, and count that.")
+        raise ReportError("The rows change when they are read again: write them to a file first, and count that.")
     for batch in source.connection.query(_ONE_OF_EACH_ID).to_arrow_reader(source.rows):
         counter.add_kept(batch)
 
@@ -171,7 +168,7 @@ def _in_sql(source: _Source, arms: Arms, query: str, *, simulated: bool, strict:
     rows = source.relation.query("reports", query).to_arrow_table().cast(SCHEMA)
     wrong = account(rows).refused
     if wrong and strict:
-        raise ReportError(f"There are reports {next(iter(wrong))}, which a strict count refuses.")
+        raise strict_refusal(*next(iter(wrong.items())))
     if not simulated:
         return rows
     mark = [[arms.mechanisms[0].fingerprint], [0], [SIMULATED_ROW], [1]]

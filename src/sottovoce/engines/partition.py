@@ -19,7 +19,7 @@ from sottovoce.fast.batch import from_payloads, invalid, is_mask, trusted
 from sottovoce.fast.sha256 import digests
 from sottovoce.files.arms import Arms
 from sottovoce.files.columns import binary, fixed, is_bytes, matrix, numbers, plain, plain_batch
-from sottovoce.files.counts import CHECKSUM, CONFLICTS, NO_ARM, REPEATED, REPORTS, SCHEMA, Reason
+from sottovoce.files.counts import CHECKSUM, CONFLICTS, NO_ARM, REPEATED, REPORTS, SCHEMA, Reason, strict_refusal
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import SIMULATED_ROW
 
@@ -89,7 +89,7 @@ class PartitionCounter:
     def _refuse(self, arm: int, counts: Any) -> None:
         for number, count in counts.items():
             if self._strict:
-                raise ReportError(f"There are reports {Reason(number).words}, which a strict count refuses.")
+                raise strict_refusal(Reason(number).words, count)
             self._extra[arm, Reason(number).cell] += count
 
     def _count(self, arm: int, payload: NDArray[Any], ids: NDArray[np.uint8] | None, keep: NDArray[np.bool_]) -> None:
@@ -199,7 +199,7 @@ def _parsed(arms: Arms, arm: int, places: NDArray[np.intp], batch: pa.RecordBatc
     if "id" in batch.schema.names:
         ids, good_ids = fixed(batch.column("id"), codec.ID_BYTES)
     elif mechanism.channel.publics or arms.assigns:
-        raise ReportError("These reports come with a column 'id': it holds their public words, or their arm.")
+        raise ReportError("The reports need a column 'id': it holds their public words, or their arm.")
     payload, good_lengths = _payload(mechanism, batch.column(column), column)
     impossible, unused = invalid(mechanism, payload, _public(mechanism, ids))
     reasons = np.zeros(batch.num_rows, np.uint8)
@@ -222,16 +222,12 @@ def _payload(mechanism: Mechanism, column: Any, name: str) -> tuple[NDArray[Any]
         width = codec.payload_bytes(mechanism.channel)
         rows, good = fixed(column, width)
         ids = np.zeros((len(rows), codec.ID_BYTES), np.uint8) if mechanism.channel.publics else None
-        return from_payloads(mechanism, rows, ids, trusted_bytes).payload, good
+        # In its widest type, and checked later: a payload that is too large must not be cut to fit.
+        return from_payloads(mechanism, rows, ids, Batch).payload, good
     if is_mask(mechanism):
         raise ReportError(f"The column {name!r} must hold bytes: reports of this mechanism are masks.")
     payloads, empty = numbers(column, name)
     return payloads, ~empty
-
-
-def trusted_bytes(mechanism: Mechanism, payload: NDArray[Any], public: NDArray[np.uint64] | None) -> Batch:
-    """A batch that is checked later, in its widest type: one that is too large must not be cut to fit."""
-    return Batch(mechanism, payload, public)
 
 
 def _head(column: Any) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Queries that count a plain column of reports, for databases without our kernels.
 
-They give rows `(fingerprint, arm, cell, n)`, which `fold` adds up like those of an engine.
+The queries return rows `(fingerprint, arm, cell, n)`, which `fold` adds up like those of an engine.
 """
 
 from __future__ import annotations

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.evidence import Ints
+from sottovoce.estimate.evidence import Evidence, Ints
+from sottovoce.tally.tally import Tally
 
+E = TypeVar("E", bound=Evidence)
 SENTENCE = "Candidates must be a list of at least one answer, all different"
 
 
@@ -62,6 +64,16 @@ def refuse(mechanism: Mechanism, candidates: Iterable[object] | None) -> None:
     """Refuse candidates for questions that are not about shares."""
     if candidates is not None:
         raise ParameterError(f"Candidates are supported for shares only, not for a {mechanism.question.noun}.")
+
+
+def of_all_cells(from_cells: Callable[[Mechanism, int, Ints], E]) -> Callable[..., E]:
+    """The evidence of a tally in a room that reads its cells as a whole, without candidates."""
+
+    def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> E:
+        refuse(mechanism, candidates)
+        return from_cells(mechanism, tally.n, tally.cells)
+
+    return evidence
 
 
 def candidate_codes(mechanism: Mechanism, candidates: Iterable[object]) -> CandidateCodes:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
@@ -17,13 +15,16 @@ from sottovoce.estimate.decoder import Decoder, as_decoder
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import NOT_POOLED, Evidence, Offer
 from sottovoce.estimate.from_tally import estimate, unbiased
-from sottovoce.estimate.heterogeneity import p_value
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.heterogeneity import of_parts
 from sottovoce.fast.batch import Reports
 from sottovoce.tally.tally import Tally
 
 SAME = (
     "Tallies of the same people cannot be combined: their answers are not independent. Estimate each tally by itself."
+)
+ADDED = (
+    "{tallies} tallies were combined, and those of the same mechanism were added: the estimate describes the people of"
+    " all of them together. For the difference between two samples, such as the arms of an experiment, use sv.compare."
 )
 UNKNOWN = (
     "This estimate assumes that nobody is in two of the combined tallies. If so, say people='different'; intervals for"
@@ -39,24 +40,47 @@ def combine(
     *,
     people: str | None = None,
 ) -> Estimate:
-    """The estimate from several tallies, if all ask the same question; everyone answered in one of them.
+    """Estimate one question from several tallies of different mechanisms, budgets or collectors.
 
-    Say `people="different"` where nobody is in two of the tallies, such as the arms of a study. Without it, every
-    interval carries a doubt: waves of the same people are one sample of the population, and intervals for independent
-    samples are too narrow. With little noise 95 % intervals of two such waves cover 83 %, of four 67 %. Estimate such
-    waves one by one.
+    The estimate describes the people of all tallies together: tallies of the same mechanism are added. The difference
+    between two samples, such as the arms of an experiment, is `compare`.
 
-    By default it is the weighted sum of least variance. Its weights come from laws and numbers of reports, so it is
-    unbiased if all tallies are about the same population. A decoder such as "em" maximises one likelihood of all
-    reports (generalised iterative Bayesian update, maximum likelihood over several budgets). Where a likelihood needs
-    reports instead of their tally, they are given in its place.
+    Each person must be in one tally only. Repeated answers of the same people are one sample of the population, and
+    intervals for independent samples are then too narrow: with little noise 95 % intervals of two such waves cover 83
+    %, of four 67 %. Estimate such waves one by one.
+
+    Args:
+        data: Tallies whose mechanisms ask the same question; reports where a likelihood needs them.
+        question: Another question that all tallies answer. Default: their own.
+        decoder: A decoder such as "em", which maximises one likelihood of all reports. Default: the unbiased weighted
+            sum of least variance, whose weights come from laws and numbers of reports.
+        candidates: The answers of interest, where not all shares are wanted.
+        people: "different" states that nobody is in two of the tallies. Without it every interval carries a doubt.
+
+    Returns:
+        An `Estimate`; `heterogeneity` is a p-value of "all tallies describe one population".
+
+    Raises:
+        ParameterError: The tallies ask different questions, or `people` is "same".
+
+    Examples:
+        >>> a, b = (sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=e) for e in (1, 2))
+        >>> north, south = (m.tally(m.privatize(["yes"] * 500 + ["no"] * 500, seed=3)) for m in (a, b))
+        >>> sv.combine([north, south], people="different")
+        Estimate(grr, n=2000, 2 values, simulation)
+
+    See also:
+        `compare` for the difference of two samples, `Estimate.heterogeneity`, `Tally.merge`.
     """
     if people not in ("different", None):
         raise ParameterError(SAME if people == "same" else str(reject("people", "combine", "'different'", people)))
-    combined = _together(_merged(data), question, decoder, candidates)
+    merged = _merged(data)
+    combined = _together(merged, question, decoder, candidates)
     several = tuple(item for item in data if not isinstance(item, Tally) or item.n)
     if len(several) == 1:
         return combined
+    if len(merged) < len(several):
+        combined = replace(combined, notes=(*combined.notes, ADDED.format(tallies=len(several))))
     assumes = UNKNOWN if people is None else combined.assumes
     return replace(combined, combined=CombinedData(several), assumes=assumes)
 
@@ -108,9 +132,7 @@ class CombinedData:
 
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all of these tallies or reports have the same values."""
-        parts = [unbiased(item.mechanism, item).evidence for item in self.data]
-        variances = np.stack([part.variances(Target.POPULATION) for part in parts])
-        return p_value(np.stack([part.values() for part in parts]), variances)
+        return of_parts(unbiased(item.mechanism, item).evidence for item in self.data)
 
 
 def _merged(data: Sequence[Any]) -> list[tuple[Mechanism, Any]]:

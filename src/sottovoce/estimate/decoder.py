@@ -19,9 +19,8 @@ from sottovoce.core.late import load
 from sottovoce.estimate import decoders
 from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.evidence import Bounds, Evidence, Floats, Offer, deviate
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
-OWN = "own"  # the method of intervals from the law of the decoder itself
 OWN_LEVELS = (0.9, 0.95, 0.99)  # at which its coverage is measured (`coverage-decoded`)
 
 
@@ -93,14 +92,14 @@ class Decoder(ABC):
         """The kind of the values, in words."""
         return f"{self.kind} ({self.name})"
 
-    def default_method(self, evidence: Evidence) -> str:
+    def default_method(self, evidence: Evidence) -> Method:
         """The default method of intervals."""
         return (evidence.default_inside or evidence.default) if self.moves else evidence.default
 
-    def methods(self, evidence: Evidence) -> tuple[str, ...]:
+    def methods(self, evidence: Evidence) -> tuple[Method, ...]:
         """The methods of intervals."""
         # A decoder that ends early, as for distributions, has no law that its maximum would have.
-        return (*evidence.methods, OWN) if self.owns and evidence.early_stop is None else evidence.methods
+        return (*evidence.methods, Method.OWN) if self.owns and evidence.early_stop is None else evidence.methods
 
     def own(self, evidence: Evidence, target: Target) -> Own:
         """The values of a decoder that `owns` a law, as they are before they are moved, and their covariance."""
@@ -110,7 +109,7 @@ class Decoder(ABC):
         """Intervals that these values may carry."""
         if not self.moves:
             return evidence.interval(request)
-        if request.method == OWN:
+        if request.method == Method.OWN:
             centre, covariance = self.own(evidence, request.target)
             half = deviate(request.level) * np.sqrt(np.maximum(np.diag(covariance), 0))
             low, high = (np.clip(end, *evidence.limits) for end in (centre - half, centre + half))
@@ -132,7 +131,28 @@ def names() -> tuple[str, ...]:
 
 
 def decoder(name: str, **parameters: Any) -> Decoder:
-    """A decoder by name. Parameters are those of its class."""
+    """Build a decoder by name, with parameters.
+
+    A decoder turns counts into values, such as shares that are non-negative and sum to one. The default of
+    `Mechanism.estimate` needs none: it is unbiased.
+
+    Args:
+        name: A name such as "simplex", "em" or "base-cut".
+        **parameters: Parameters of this decoder, such as `tolerance=1e-3`.
+
+    Returns:
+        A decoder for `Mechanism.estimate`, `Estimate.decoded` and `combine`.
+
+    Raises:
+        ParameterError: The name or a parameter is unknown.
+
+    Examples:
+        >>> sv.decoder("em", tolerance=1e-3)
+        EmDecoder(tolerance=0.001, max_iterations=20000, stop=None)
+
+    See also:
+        `Estimate.decoded` applies one to an estimate.
+    """
     if name not in names():
         raise ParameterError(f"Unknown decoder. Known: {', '.join(names())}.")
     kind = "".join(map(str.capitalize, name.split("-")))

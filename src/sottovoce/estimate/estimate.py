@@ -4,82 +4,84 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import decimal_text, reject
 from sottovoce.core.question import Question
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.by_group import NO_DIFFERENCE, ByGroup
 from sottovoce.estimate.candidates import Selection
-from sottovoce.estimate.decoder import OWN, OWN_LEVELS, Decoder, Fit, as_decoder
+from sottovoce.estimate.decoder import OWN_LEVELS, Decoder, Fit, as_decoder
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, Floats, most_excess
-from sottovoce.estimate.of_distribution import OfDistribution
-from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning, Target
+from sottovoce.estimate.request import IntervalRequest, Method, PoorIntervalWarning, Target
 from sottovoce.estimate.show.estimate import ShownEstimate
 from sottovoce.estimate.show.remarks import outside, reach, remark
+from sottovoce.estimate.sources import EstimateSource
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sottovoce.estimate.by_group import ByGroup
     from sottovoce.estimate.combine import CombinedData
+    from sottovoce.estimate.of_distribution import OfDistribution
+
+    class _OfSomeRoom(ByGroup, OfDistribution):
+        """The question of a mechanism is no type, so type checkers allow the members of all rooms."""
+
+else:
+    _OfSomeRoom = object
 
 LINEAR = LinearDecoder()
+ROOMS = ("estimate.by_group:ByGroup", "estimate.of_distribution:OfDistribution")
+NO_DIFFERENCE = (
+    "Two estimates cannot be subtracted: whether they come from the same people is not known. From different people the"
+    " difference of their values has the standard errors (a.std_errors**2 + b.std_errors**2)**0.5. Groups within one"
+    " estimate of means by group are compared by difference(group, other)."
+)
 
 
-class EstimateSource(NamedTuple):
-    """A mechanism, and the number of its reports."""
-
-    mechanism: Mechanism
-    n: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The source in plain data."""
-        mechanism = self.mechanism
-        return {
-            "mechanism": mechanism.name,
-            "fingerprint": mechanism.fingerprint,
-            "epsilon": mechanism.epsilon,
-            "claimed": decimal_text(mechanism.claimed),
-            "guarantee": str(mechanism.guarantee),
-            "n": self.n,
-        }
-
-
-def sources_of(tallies: Iterable[Any]) -> tuple[EstimateSource, ...]:
-    """The sources of tallies; those of the same mechanism are merged, and those without reports left out."""
-    merged: dict[str, EstimateSource] = {}
-    for tally in tallies:
-        key, n = tally.mechanism.fingerprint, tally.n
-        if n:
-            merged[key] = EstimateSource(tally.mechanism, n + (merged[key].n if key in merged else 0))
-    return tuple(merged.values())
+class NotOfferedError(ParameterError, AttributeError):
+    """An estimate was asked for a member that only estimates of other questions have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate(ByGroup, OfDistribution, ShownEstimate):
-    """The estimated answer to a question, with standard errors for the population.
+class Estimate(ShownEstimate, _OfSomeRoom):
+    """Hold the estimated answer to a question, with standard errors and intervals for the population.
+
+    Values are unbiased unless `decoder` says otherwise, so shares may be negative by chance. Estimates of distributions
+    and of groups have further members; other estimates refuse them with a sentence.
 
     Attributes:
-        question: what was asked.
-        values: one number for each of `labels`.
-        std_errors: those of the unbiased values, also if a decoder moved them.
-        evidence: the readings of the tallies; it has the intervals.
-        sources: the mechanisms of all arms and rounds, with the number of reports of each.
-        decoder: computed the values from the evidence.
-        fit: how an iterative decoder ended.
-        notes: sentences about this estimate, such as the decisions of a protocol.
-        assumes: what must hold for the values and intervals but cannot be seen in reports; `doubt` says it.
-        combined: the tallies that were combined, if there were several.
-        selection: how reports selected the values that are shown, if they did.
-        simulated: the reports are simulated; words, tables and pictures say so.
+        question: What was asked.
+        values: One number for each of `labels`.
+        std_errors: The standard errors of the unbiased values, also where a decoder moved the values.
+        evidence: The readings of the tallies, from which intervals are computed.
+        sources: The mechanisms of all arms and rounds, with the number of reports of each.
+        decoder: The decoder that computed the values.
+        fit: How an iterative decoder ended.
+        notes: Sentences about this estimate, such as the decisions of a protocol.
+        simulated: True if the reports are simulated; words, tables and pictures say so.
+        missing: The estimated shares of reasons for giving no answer.
+        assumes: What must hold for values and intervals but cannot be seen in reports; `doubt` says it.
+        combined: The tallies that were combined, if there were several.
+        selection: How reports selected the values that are shown, if they did.
+
+    Examples:
+        >>> m = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)
+        >>> smokers = m.estimate(m.tally(m.privatize(["yes"] * 700 + ["no"] * 300, seed=1)))
+        >>> low, high = smokers.ci(0.95)
+        >>> print(f"{smokers.values[0]:.2f} ({low[0]:.2f} to {high[0]:.2f})")
+        0.69 (0.63 to 0.76)
+
+    See also:
+        `Mechanism.estimate` and `combine` make estimates.
     """
 
     question: Question
@@ -106,29 +108,39 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         notes: Sequence[str] = (),
         simulated: bool = False,
     ) -> Estimate:
-        """The unbiased estimate from evidence."""
+        """The unbiased estimate from evidence, of the class that offers what its question can answer."""
         with np.errstate(invalid="ignore"):
             errors = np.sqrt(evidence.variances(Target.POPULATION))
-        return cls(
+        return (evidence.estimate_class or cls)(
             question, evidence.values(), errors, evidence, tuple(sources), notes=tuple(notes), simulated=simulated
         )
+
+    if not TYPE_CHECKING:  # for which any name would do
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say why a member of other estimates is missing here."""
+            for room in (load(path) for path in ROOMS if not name.startswith("__")):
+                if hasattr(room, name):
+                    more = f" {NO_DIFFERENCE}" if name == "difference" else ""
+                    raise NotOfferedError(room.needs.format(noun=self.evidence.noun) + more)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # --- what it is --------------------------------------------------------------------------------
     @property
     def n(self) -> int:
-        """How many reports the values come from."""
+        """Return the number of reports behind the values."""
         return int(np.sum(self.evidence.n))
 
     @property
     def value(self) -> float:
-        """The estimate of a single number, such as a mean."""
+        """Return the estimate of a single number, such as a mean."""
         if len(self.values) != 1:
             raise ParameterError(f"This estimate has {len(self.values)} values, not one: use `values`.")
         return float(self.values[0])
 
     @property
     def labels(self) -> Sequence[object]:
-        """The label of each value."""
+        """Return the label of each value."""
         return self.evidence.labels
 
     @property
@@ -145,7 +157,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     @property
     def epsilon(self) -> float:
-        """The largest privacy loss of one report."""
+        """Return the largest privacy loss of one report."""
         return max(source.mechanism.epsilon for source in self.sources)
 
     @property
@@ -157,21 +169,41 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def ci(
         self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> Bounds:
-        """Confidence intervals, one per value, by one of `evidence.methods`; by default by `default_method`.
+        """Compute confidence intervals, one per value.
 
-        Method "own" is that of a decoder with a law of its own, such as "simplex" and "em", at 90, 95 and 99 %.
+        A warning (`PoorIntervalWarning`) says where the intervals may miss more often than their level promises.
 
-        target "population": the value in the population from which participants were drawn; "sample": the value among
-        these participants, so that only the privacy noise counts. `simultaneous` makes all intervals
-        hold at once (Bonferroni).
+        Args:
+            level: The level, such as 0.95.
+            method: One of `evidence.methods`. "own" is that of a decoder with a law of its own, such as "simplex" and
+                "em", at 90, 95 and 99 %. Default: `default_method`.
+            target: "population" is the value in the population from which participants were drawn; "sample" the value
+                among these participants, so that only the privacy noise counts.
+            simultaneous: Make all intervals hold at once with this level.
+
+        Returns:
+            Two arrays: lower and upper ends.
         """
-        return self._ci(IntervalRequest.of(level, method, target, simultaneous))
+        return self._ci(self._request(level, method, target, simultaneous))
 
-    def _ci(self, request: IntervalRequest) -> Bounds:
-        """Intervals, with a warning about poor ones at the line that called the caller."""
-        if (doubt := self._doubt(request)) is not None:
+    def _request(self, level: float, method: str | None, target: str, simultaneous: bool) -> IntervalRequest:
+        """The request of a caller, checked, with the method that answers it."""
+        known = self.decoder.methods(self.evidence)
+        request = IntervalRequest.of(level, method, target, simultaneous, known)
+        if request.method is None:
+            request = replace(request, method=self.decoder.default_method(self.evidence))
+        if request.method == Method.OWN and level not in OWN_LEVELS:
+            raise ParameterError(
+                f"The own interval of a decoder has one of the levels {', '.join(map(str, OWN_LEVELS))}, at which its"
+                f" coverage is measured; the method '{self.default_method}' has any level."
+            )
+        return request
+
+    def _ci(self, request: IntervalRequest, *, quiet: bool = False) -> Bounds:
+        """Intervals, with a warning about poor ones at the line that called the caller, unless they are `quiet`."""
+        if not quiet and (doubt := self._doubt(request)) is not None:
             warnings.warn(doubt, PoorIntervalWarning, stacklevel=3)
-        return self._quiet_ci(request)
+        return self.decoder.interval(self.evidence, self.values, request.single(len(self.values)))
 
     def quiet_ci(
         self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
@@ -180,40 +212,35 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
         Filters of warnings belong to all threads of a process, so that a service cannot catch its own.
         """
-        return self._quiet_ci(IntervalRequest.of(level, method, target, simultaneous))
-
-    def _quiet_ci(self, request: IntervalRequest) -> Bounds:
-        return self.decoder.interval(self.evidence, self.values, self._single(request))
+        return self._ci(self._request(level, method, target, simultaneous), quiet=True)
 
     def doubt(self, level: float = 0.95, *, method: str | None = None, simultaneous: bool = False) -> str | None:
-        """Why the intervals of `ci` may miss more often than they promise, or None."""
-        return self._doubt(IntervalRequest.of(level, method, Target.POPULATION, simultaneous))
+        """Say why the intervals of `ci` may miss more often than they promise.
+
+        Args:
+            level: The level of the intervals.
+            method: The method of the intervals.
+            simultaneous: Whether the intervals hold at once.
+
+        Returns:
+            A sentence, or None.
+        """
+        return self._doubt(self._request(level, method, Target.POPULATION, simultaneous))
 
     def _doubt(self, request: IntervalRequest) -> str | None:
-        single = self._single(request)
-        poor = self.evidence.doubt(single.instead_of(OWN, use="normal"), most_excess(request.level))
+        single = request.single(len(self.values))
+        if single.method == Method.OWN:
+            single = single.by(Method.NORMAL)
+        poor = self.evidence.doubt(single, most_excess(request.level))
         return " ".join(filter(None, (poor, self.assumes))) or None
-
-    def _single(self, request: IntervalRequest) -> IntervalRequest:
-        """The request of each interval, with its method and level."""
-        chosen = self.default_method if request.method is None else request.method
-        known = self.decoder.methods(self.evidence)
-        if chosen not in known:
-            raise reject("method", "ci", f"one of {', '.join(known)}", request.method)
-        if chosen == OWN and request.level not in OWN_LEVELS:
-            raise ParameterError(
-                f"The own interval of a decoder has one of the levels {', '.join(map(str, OWN_LEVELS))}, at which its"
-                f" coverage is measured; the method '{self.default_method}' has any level."
-            )
-        return request.single(chosen, len(self.values))
 
     def chosen(self, request: IntervalRequest) -> IntervalRequest:
         """The request with the method that answers it."""
         return request if request.method else replace(request, method=self.default_method)
 
     @property
-    def default_method(self) -> str:
-        """The default method of intervals."""
+    def default_method(self) -> Method:
+        """Return the name of the default interval method."""
         return self.decoder.default_method(self.evidence)
 
     def own_errors(self, *, target: str = "population") -> Floats:
@@ -224,7 +251,14 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         return np.asarray(np.sqrt(np.maximum(np.diag(covariance), 0)))
 
     def covariance(self, *, target: str = "population") -> Floats:
-        """The estimated covariance matrix of the unbiased values."""
+        """Estimate the covariance matrix of the unbiased values.
+
+        Args:
+            target: "population", or "sample" for the privacy noise alone.
+
+        Returns:
+            A square matrix.
+        """
         return self.evidence.covariance(Target.of(target))
 
     def _of(self, evidence: Evidence) -> Estimate:
@@ -236,7 +270,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     # --- several estimates ---------------------------------------------------------------------------
     @property
     def heterogeneity(self) -> float:
-        """A p-value of the hypothesis that all combined tallies are about the same population (Cochran's Q)."""
+        """Compute a p-value of the hypothesis that all combined tallies describe one population (Cochran's Q)."""
         return self.evidence.heterogeneity if self.combined is None else self.combined.heterogeneity()
 
     def __sub__(self, other: Estimate) -> NoReturn:
@@ -244,7 +278,14 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
 
     # --- other values, other questions -------------------------------------------------------------
     def decoded(self, decoder: str | Decoder) -> Estimate:
-        """The estimate of another decoder from this evidence."""
+        """Compute the values again with another decoder.
+
+        Args:
+            decoder: A name such as "em", or a decoder.
+
+        Returns:
+            A new estimate.
+        """
         chosen = as_decoder(decoder)
         values, fit = chosen.decode(self.evidence)
         notes = self.notes if fit is None else (*self.notes, *fit.sentences())
@@ -252,9 +293,13 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         return replace(self, values=values, decoder=chosen, fit=fit, notes=notes, selection=selection)
 
     def project(self, name: str) -> Estimate:
-        """A new estimate whose values are the unbiased ones projected, by a decoder of this name.
+        """Project the unbiased values onto possible ones.
 
-        "simplex" makes them shares that sum to one; "range" moves a mean into the range of the answers.
+        Args:
+            name: "simplex" makes shares non-negative with sum one; "range" moves a mean into the range of the answers.
+
+        Returns:
+            A new estimate; standard errors and intervals stay those of the unbiased values.
         """
         chosen = as_decoder(name)
         if not chosen.projects:
@@ -265,7 +310,14 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         return self.decoded(chosen)
 
     def answer(self, question: Question) -> Estimate:
-        """The unbiased estimate of another question from the same reports."""
+        """Answer another question from the same reports, without bias.
+
+        Args:
+            question: Another question about the same answers, such as `Range`.
+
+        Returns:
+            A new estimate.
+        """
         evidence = self.evidence if question == self.question else self.evidence.answer(question)
         return replace(self._of(evidence), question=question)
 
@@ -273,18 +325,28 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def to_frame(
         self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> pd.DataFrame:
-        """A table: labels along each axis, estimate, standard error and interval for the target.
+        """Return a table with labels, estimate, standard error and interval.
 
         A simulation has one more column. `attrs["remark"]` is `remark`, `attrs["missing"]` is `missing`.
+
+        Args:
+            level: The level of the intervals.
+            method: The method of the intervals, as in `ci`.
+            target: "population" or "sample", as in `ci`.
+            simultaneous: Make all intervals hold at once.
+
+        Returns:
+            A pandas data frame, one row per value.
         """
-        return self._frame(IntervalRequest.of(level, method, target, simultaneous))
+        return self._frame(self._request(level, method, target, simultaneous))
 
     def _frame(self, request: IntervalRequest) -> pd.DataFrame:
         import pandas as pd
 
         bounds = self._ci(request)
         numbers = {"estimate": self.values, "std_error": np.sqrt(self.evidence.variances(request.target))}
-        labels = dict(zip(self.axes.headings, self.axes.columns(), strict=True))
+        axes = self.evidence.axes
+        labels = dict(zip(axes.headings, axes.columns(), strict=True))
         frame = self.evidence.framed(pd.DataFrame({**labels, **numbers, "low": bounds.low, "high": bounds.high}))
         if self.simulated:
             frame[COLUMN] = True
@@ -295,8 +357,18 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
     def to_dict(
         self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> dict[str, Any]:
-        """The estimate in plain data for JSON; numbers that are not finite are None."""
-        request = IntervalRequest.of(level, method, target, simultaneous)
+        """Return the estimate as plain data for JSON; numbers that are not finite are None.
+
+        Args:
+            level: The level of the intervals.
+            method: The method of the intervals, as in `ci`.
+            target: "population" or "sample", as in `ci`.
+            simultaneous: Make all intervals hold at once.
+
+        Returns:
+            A dictionary.
+        """
+        request = self._request(level, method, target, simultaneous)
         bounds, errors = self._ci(request), np.sqrt(self.evidence.variances(request.target))
         columns = (*self.axes.columns(), self.values, errors, *bounds)
         names = (*self.axes.keys, "estimate", "std_error", "low", "high")
@@ -305,7 +377,7 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
             "n": self.n,
             "decoder": self.decoder.spec(),
             "fit": None if self.fit is None else {"iterations": self.fit.iterations, "gap": self.fit.gap},
-            **self.chosen(request).to_dict(),
+            **request.to_dict(),
             "axes": list(self.axes.names),
             "rows": [dict(zip(names, map(_plain, row), strict=True)) for row in zip(*columns, strict=True)],
             "sources": [source.to_dict() for source in self.sources],
@@ -321,7 +393,14 @@ class Estimate(ByGroup, OfDistribution, ShownEstimate):
         return remark(self, bounds, Target.of(target))
 
     def explain(self, level: float = 0.95) -> str:
-        """A paragraph that explains these numbers."""
+        """Explain the estimate in a paragraph: reports, privacy, standard error and interval.
+
+        Args:
+            level: The level of the intervals.
+
+        Returns:
+            Some sentences.
+        """
         selected = None if self.selection is None else self.selection.sentence()
         said = (self._promise(), self.evidence.sentence(self, level), selected, *self.notes, self.assumes, self.missing)
         return in_words(" ".join(filter(None, said)), self.simulated)

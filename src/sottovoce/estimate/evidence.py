@@ -23,7 +23,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.fakes import FakeReports, weighted
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.frequency.mixture import Mixture
     from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
+    from sottovoce.estimate.mean.betting import Sides
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -97,6 +98,9 @@ class Offer(Enum):
     OUTPUT_TALLIES = "a count of each report that can be sent"
     ORDER = "an order of its values"
     LEVELS = "estimates of several levels of a hierarchy"
+    TABLES = "contingency tables of several attributes"
+    JOINED_REPORTS = "a report about every attribute of a person"
+    HALF_SETS = "counts of reports inside and outside of public half-sets"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +128,7 @@ class Evidence(ABC):
         noun: the name of one value.
         quality: the kind of the linear estimate, in a word.
         picture: the function that draws it.
+        estimate_class: the class of estimates from it, if they have members beyond those of `Estimate`.
         n: how many reports there are.
         ends: the possible range of the truth, where `limits` does not say otherwise.
         axes: the names of the values, along one axis or several.
@@ -132,18 +137,35 @@ class Evidence(ABC):
         slack: how far the values may be off on average, such as by where answers lie inside a bucket.
     """
 
-    methods: ClassVar[tuple[str, ...]]
-    default: ClassVar[str]
-    default_inside: ClassVar[str | None] = None
-    noun: ClassVar[str]
-    quality: ClassVar[str] = "unbiased"
     picture: ClassVar[str] = "estimate.show.plot:plot"
-    n: int
-    ends: tuple[Any, Any]
-    axes: Axes
-    question: Question | None = None
-    also: tuple[Evidence, ...] = ()
-    slack: float = 0.0
+    estimate_class: ClassVar[type[Estimate] | None] = None
+    if TYPE_CHECKING:  # of each shape its fields, class variables or properties: type checkers know the latter alone
+
+        @property
+        def methods(self) -> tuple[Method, ...]: ...
+        @property
+        def default(self) -> Method: ...
+        @property
+        def default_inside(self) -> Method | None: ...
+        @property
+        def noun(self) -> str: ...
+        @property
+        def quality(self) -> str: ...
+        @property
+        def n(self) -> int: ...
+        @property
+        def ends(self) -> tuple[Any, Any]: ...
+        @property
+        def axes(self) -> Axes: ...
+        @property
+        def question(self) -> Question | None: ...
+        @property
+        def also(self) -> tuple[Evidence, ...]: ...
+        @property
+        def slack(self) -> float: ...
+
+    else:
+        default_inside, quality, question, also, slack = None, "unbiased", None, (), 0.0
 
     @property
     def labels(self) -> Sequence[object]:
@@ -169,10 +191,11 @@ class Evidence(ABC):
     def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
         """Weighted sums of the values with their covariance, one row of weights for each sum."""
         rows = np.atleast_2d(weights)
-        used = rows.any(axis=0)
-        if used.sum() == 1:  # a single value needs no covariance
-            return Functional(rows @ self.values(), rows[:, used] @ rows[:, used].T * self.variances(target)[used])
-        return Functional(rows @ self.values(), rows @ self.covariance(target) @ rows.T)
+        used = np.flatnonzero(rows.any(axis=0))  # values of weight zero need not be estimable
+        rows = rows[:, used]
+        if len(used) == 1:  # a single value needs no covariance
+            return Functional(rows @ self.values()[used], rows @ rows.T * self.variances(target)[used])
+        return Functional(rows @ self.values()[used], rows @ self.covariance(target)[np.ix_(used, used)] @ rows.T)
 
     def likelihood(self) -> Mixture:
         """The likelihood of shares as an operator, if there is one."""
@@ -220,11 +243,15 @@ class Evidence(ABC):
     # --- intervals ---------------------------------------------------------------------------------
     def interval(self, request: IntervalRequest) -> Bounds:
         """The intervals of one of the methods."""
-        return self.normal(request) if request.method == "normal" else self.other_interval(request)
+        return self.normal(request) if request.method == Method.NORMAL else self.other_interval(request)
 
     def other_interval(self, request: IntervalRequest) -> Bounds:
         """The intervals of methods other than "normal"."""
         raise NoIntervalError(f"The {self.noun} has no interval by the method {request.method}.")
+
+    def watched(self) -> list[Sides]:
+        """Bets on each value that hold at all times, where there are any: for e-values."""
+        raise NoIntervalError(f"Estimates of a {self.noun} of this kind have no test that may be watched.")
 
     @abstractmethod
     def normal_is_poor(self) -> Flags:
@@ -236,7 +263,7 @@ class Evidence(ABC):
 
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
         """The warning about intervals of a method at a level that may miss `most` times as often as they promise."""
-        return self.warning() if request.method == "normal" else None
+        return self.warning() if request.method == Method.NORMAL else None
 
     def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals inside the possible range, for values that a decoder moved there."""
@@ -320,7 +347,7 @@ def deviate(level: float) -> float:
 def slack_deviate(level: float, slack: float | Floats, errors: Floats) -> Floats:
     """Half the width of the interval that covers for any mean error up to `slack`.
 
-    It is c with P(|Z + slack / error| <= c / error) = level, which lies between both of the simple sums.
+    The half width is c with P(|Z + slack / error| <= c / error) = level, which lies between both of the simple sums.
     """
     away = np.divide(slack, errors, out=np.full_like(errors, np.inf), where=errors > 0)
     known = np.isfinite(away)

@@ -10,12 +10,12 @@ from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.question import Question
-from sottovoce.core.statistic import Statistic
 from sottovoce.estimate.candidates import selection_of
 from sottovoce.estimate.decoder import Decoder, as_decoder
-from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Evidence, Offer
 from sottovoce.estimate.on_demand import TallyOnDemand
+from sottovoce.estimate.sources import sources_of
 from sottovoce.fast.batch import Reports, from_messages
 from sottovoce.tally.tally import Tally
 
@@ -44,7 +44,11 @@ def unbiased(
 ) -> Estimate:
     """The estimate without a decoder; reports are kept for their likelihood if one will need it."""
     room = late.load(f"estimate.{mechanism.question.room}.evidence")
-    _check_reads(mechanism, room.READS)
+    if not isinstance(mechanism.statistic, room.READS):
+        raise ParameterError(
+            f"A question of kind {mechanism.question.kind} is not answered from counts of kind"
+            f" {mechanism.statistic.kind}. Known: {', '.join(statistic.kind for statistic in room.READS)}."
+        )
     reports = _reports(mechanism, data) if keep_reports or candidates is not None else None
     tally = check_tally(mechanism, data if reports is None else TallyOnDemand(mechanism, reports))
     evidence: Evidence = room.evidence(mechanism, tally, candidates)
@@ -53,15 +57,6 @@ def unbiased(
         evidence = evidence.answer(asked)
     unbiased = Estimate.of(asked, evidence, sources_of([tally]), simulated=tally.simulated)
     return replace(unbiased, selection=selection_of(candidates))
-
-
-def _check_reads(mechanism: Mechanism, known: tuple[type[Statistic], ...]) -> None:
-    """Refuse cells that this room would take for those of another statistic."""
-    if not isinstance(mechanism.statistic, known):
-        raise ParameterError(
-            f"A question of kind {mechanism.question.kind} is not answered from counts of kind"
-            f" {mechanism.statistic.kind}. Known: {', '.join(statistic.kind for statistic in known)}."
-        )
 
 
 def check_tally(mechanism: Mechanism, tally: object) -> Tally | TallyOnDemand:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from scipy.special import chdtrc
 
-from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.evidence import Evidence, Floats
+from sottovoce.estimate.request import Target
+
+
+def of_parts(parts: Iterable[Evidence]) -> float:
+    """P-value of the hypothesis that all parts have the same values."""
+    values, variances = zip(*((part.values(), part.variances(Target.POPULATION)) for part in parts), strict=True)
+    return p_value(np.stack(values), np.stack(variances))
 
 
 def p_value(values: Floats, variances: Floats) -> float:
     """P-value of the hypothesis that all parts have the same values; both arguments are [part, value].
 
-    It is the smallest p-value of a value, times the number of values (Bonferroni).
+    The result is the smallest p-value of a value, times the number of values (Bonferroni).
     """
     if len(values) == 1:
         return 1.0

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.evidence import Contributions, Floats
 from sottovoce.estimate.request import Target
 
@@ -148,6 +149,13 @@ class CodeReading(Reading):
     on: Any
     least: float = 0.0
     most: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not np.all(self.slope):
+            raise ParameterError(
+                "Reports that support an answer are as frequent from those who hold it as from all others, up to"
+                " rounding, so there is no estimate: choose a larger epsilon."
+            )
 
     @classmethod
     def of_rates(cls, own: Any, other: Any) -> CodeReading:

@@ -14,33 +14,40 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce.core.errors import NoCovarianceError, ParameterError
-from sottovoce.core.params import check_integer
+from sottovoce.core.params import check_people
+from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.estimate import Estimate, sources_of
-from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, weighted_without_fakes
+from sottovoce.estimate.distribution.base import DistributionEvidence
+from sottovoce.estimate.distribution.buckets import Buckets
+from sottovoce.estimate.distribution.share_sums import ShareSums
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, Functional, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import Method, Target
+from sottovoce.estimate.sources import sources_of
+from sottovoce.estimate.within_groups.evidence import of_table
+from sottovoce.estimate.within_groups.table import CellTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrataEvidence(Evidence):
     """Independent evidences of the same question, and the number of people in each stratum."""
 
-    methods: ClassVar[tuple[str, ...]] = ("normal",)
-    default: ClassVar[str] = "normal"
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
+    default: ClassVar[Method] = Method.NORMAL
     parts: tuple[Evidence, ...]
     people: tuple[int, ...]
 
     @property
-    def noun(self) -> str:  # type: ignore[override]
+    def noun(self) -> str:
         return self.parts[0].noun
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return self.parts[0].axes
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return int(sum(np.sum(part.n) for part in self.parts))
 
     @property
@@ -78,19 +85,87 @@ class StrataEvidence(Evidence):
         return next(filter(None, (part.warning() for part in self.parts)), None)
 
 
+@dataclass(frozen=True, eq=False)
+class StrataDistribution(DistributionEvidence):
+    """The distribution of all strata together: the shares of the same buckets, weighted."""
+
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
+    default: ClassVar[Method] = Method.NORMAL
+    counted: ClassVar[None] = None  # type: ignore[misc]
+    parts: tuple[tuple[float, DistributionEvidence], ...]
+
+    @property
+    def buckets(self) -> Buckets:  # type: ignore[override]
+        return self.parts[0][1].buckets
+
+    @property
+    def question(self) -> Question | None:
+        return self.parts[0][1].question
+
+    @property
+    def n(self) -> int:
+        return sum(part.n for _, part in self.parts)
+
+    def values(self) -> Floats:
+        return np.asarray(sum(weight * part.values() for weight, part in self.parts))
+
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
+        rows = np.atleast_2d(weights)
+        spread = sum(weight**2 * part.functional(rows, target).covariance for weight, part in self.parts)
+        return Functional(rows @ self.values(), np.asarray(spread))
+
+    def covariance(self, target: Target) -> Floats:
+        return self.functional(np.eye(len(self.buckets)), target).covariance
+
+    def spreads(self, weights: Floats, target: Target = Target.POPULATION) -> Floats:
+        return np.asarray(sum(weight**2 * part.spreads(weights, target) for weight, part in self.parts))
+
+    def excess_of(self, sums: ShareSums, level: float, target: Target | None) -> Floats:
+        every = [part.excess_of(ShareSums(part, sums.rows), level, target) for _, part in self.parts]
+        return np.asarray(np.max(every, axis=0))
+
+    def few(self) -> str | None:
+        return next(filter(None, (part.few() for _, part in self.parts)), None)
+
+
+def _together(parts: list[Evidence], people: list[int]) -> Evidence | None:
+    """Evidence of all strata where more than weighted means is asked of it: distributions, and cells of groups."""
+    weights = [count / sum(people) for count in people]
+    if all(isinstance(part, DistributionEvidence) for part in parts):
+        edges = [part.edges for part in parts]  # type: ignore[attr-defined]
+        if any(len(one) != len(edges[0]) or (one != edges[0]).any() for one in edges):
+            raise ParameterError("The distributions of strata must have the same buckets: serve them by one plan.")
+        return StrataDistribution(tuple(zip(weights, parts, strict=True)))  # type: ignore[arg-type]
+    tables = [getattr(part, "table", None) for part in parts]
+    if not all(isinstance(table, CellTable) for table in tables):
+        return None
+    first: Any = tables[0]
+    if any(table.cells != first.cells for table in tables if table is not None):
+        raise ParameterError("The tables of strata must have the same cells: serve them by one plan.")
+    sources = [(w * own, source) for w, one in zip(weights, tables, strict=True) for own, source in one.sources]  # type: ignore[union-attr]
+    return of_table(CellTable(first.asked, first.cells, tuple(sources)))
+
+
 def over_strata(estimates: Mapping[str, Estimate], people: Mapping[str, int]) -> Estimate:
     """The estimate for all strata together, weighted by the number of people in each."""
     if {*estimates} != {*people} or len(people) < 2:
         raise ParameterError("Strata need an estimate and a number of people each, and there are at least two.")
     for name, count in people.items():
-        check_integer("people", "a stratum", count, 1, 1 << 53)
+        check_people("people", "a stratum", count)
         if estimates[name].n > count:
             raise ParameterError("A stratum has more reports than people.")
     names = list(people)
     first = estimates[names[0]]
     if any(part.question != first.question or list(part.labels) != list(first.labels) for part in estimates.values()):
         raise ParameterError("The estimates of strata must be about the same question.")
-    evidence = StrataEvidence(tuple(estimates[name].evidence for name in names), tuple(people[name] for name in names))
+    evidence = _together([estimates[name].evidence for name in names], [people[name] for name in names])
+    if evidence is None:
+        if not first.question.averages:
+            raise ParameterError(
+                f"A {first.question.noun} is no weighted mean of that of each stratum. Ask for shares, means,"
+                " quantiles or a distribution, or report each stratum by itself."
+            )
+        evidence = StrataEvidence(tuple(estimates[name].evidence for name in names), tuple(people.values()))
     sources = sources_of(source for name in names for source in estimates[name].sources)
     simulated = any(part.simulated for part in estimates.values())
     return Estimate.of(first.question, evidence, sources, simulated=simulated)

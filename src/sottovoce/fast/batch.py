@@ -44,10 +44,22 @@ _sampler = lru_cache(maxsize=16)(sampler)  # tables of public numbers, which wou
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reports:
-    """A batch: one payload per participant, and the two public words where the mechanism reads them.
+    """Hold a batch of reports: one payload per participant, and two public words where the mechanism reads them.
 
-    `payload` holds indices in the smallest unsigned type, or masks as rows of 64-bit words. `simulated` says that the
-    noise came from a seed, and goes with the reports into files, tallies and estimates.
+    Args:
+        mechanism: The mechanism that randomized the answers.
+        payload: Indices in the smallest unsigned type, or masks as rows of 64-bit words.
+        public: The public words of each report; None where the mechanism reads none.
+        simulated: True if the noise came from a seed. Files, tallies and estimates carry the mark.
+
+    Examples:
+        >>> m = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)
+        >>> reports = m.privatize(["yes", "no", "no"], seed=1)
+        >>> len(reports), reports.simulated
+        (3, True)
+
+    See also:
+        `Mechanism.privatize` makes reports, `write_reports` saves them.
     """
 
     mechanism: Mechanism
@@ -90,7 +102,11 @@ class Reports:
         return card(f"Reports of {own.name}", facts, simulated=self.simulated)
 
     def payloads(self) -> NDArray[np.uint8]:
-        """The payload bytes, one row per report, as a device would send them."""
+        """Return the payload bytes as a device would send them, one row per report.
+
+        Returns:
+            An array of unsigned bytes.
+        """
         width = codec.payload_bytes(self.mechanism.channel)
         if is_mask(self.mechanism):
             return mask_bytes(self.payload, width)

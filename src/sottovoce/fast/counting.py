@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each
+from sottovoce.core.channel.compose.maps import NumberedMap
 from sottovoce.core.channel.facets import Pooled, facet, outputs_of
 from sottovoce.core.channel.shapes import each_of
 from sottovoce.core.errors import NoBatchError
@@ -13,7 +16,7 @@ from sottovoce.core.statistic.asked import asked_bits
 from sottovoce.core.statistic.each import starts
 from sottovoce.core.statistic.moments import POWERS, bounds
 from sottovoce.fast.compiled import compiled
-from sottovoce.fast.kernels.base import Count, Reports, counter
+from sottovoce.fast.kernels.base import Count, Reports, counter, of_reports
 from sottovoce.fast.kernels.compose.each import unpacked
 from sottovoce.fast.kernels.compose.maps import count_windows
 from sottovoce.fast.kernels.compose.public import count_cohorts, count_seeds
@@ -31,37 +34,24 @@ def by_node(channel: Channel) -> Count:
 
 def outputs(channel: Channel) -> Count:
     """Reports are the numbers of their cells."""
-
-    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
-        count_indices(reports, cells)
-
-    return count
+    return of_reports(count_indices)
 
 
 def seeds(channel: Channel) -> Count:
     """Pairs of public function and payload."""
-    pooled, outputs = facet(channel, Pooled), outputs_of(channel) or 0
-    if pooled is None:
-        raise NoBatchError(f"There is no kernel that counts the public functions of the node {channel.kind}.")
-    chosen = pooled.pool
-
-    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
-        count_seeds(chosen, outputs, reports, public, cells)
-
-    return count
+    return partial(count_seeds, _functions(channel), outputs_of(channel) or 0)
 
 
 def cohorts(channel: Channel) -> Count:
     """Reports and bits of each public function."""
-    pooled, bits = facet(channel, Pooled), channel.payload_bits
+    return partial(count_cohorts, _functions(channel), channel.payload_bits)
+
+
+def _functions(channel: Channel) -> NumberedMap:
+    pooled = facet(channel, Pooled)
     if pooled is None:
         raise NoBatchError(f"There is no kernel that counts the public functions of the node {channel.kind}.")
-    chosen = pooled.pool
-
-    def count(reports: Reports, public: PublicWords, cells: Cells) -> None:
-        count_cohorts(chosen, bits, reports, public, cells)
-
-    return count
+    return pooled.pool
 
 
 def asked(channel: Channel) -> Count:

@@ -53,7 +53,7 @@ def column(domain: Domain, values: Any) -> NDArray[Any] | Iterable[Any]:
     if isinstance(array, np.ndarray) and array.ndim != 1:
         raise DomainError("Answers come as a one-dimensional array.", domain=domain)
     if isinstance(array, (str, bytes, Mapping, Set)) or not isinstance(array, (np.ndarray, Iterable)):
-        raise DomainError("Answers come as a list or an array, not as one value, a set or a mapping.", domain=domain)
+        raise DomainError("Answers must be a list or an array, not one value, a set or a mapping.", domain=domain)
     # Booleans are not numbers, and times must not be read as the integers that store them.
     if isinstance(array, np.ndarray) and array.dtype.kind in "bmM":
         refuse(domain, array, np.ones(len(array), bool))

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+from cryptography.hazmat.primitives.ciphers import CipherContext
 from numpy.typing import NDArray
 
 from sottovoce.core.params import check_integer
+from sottovoce.fast.keystream import BLOCK, by_ctr, keystream
 
 Uint64s = NDArray[np.uint64]
 
 _OVERFLOW = 1 << 127
 _OVERFLOW_BLOCKS = 1 << 32
-_BLOCK = 16
 _ZEROS = bytes(1 << 18)  # what is encrypted: the words are the bare keystream
 
 
@@ -61,10 +61,11 @@ class WordStream:
         All chunks lie in the same memory, which stays in the cache: copy what must be kept before the next
         one is requested.
         """
-        encryptor = self._encryptor((self.skipped + first) * self.words // 2)
+        counter = (self.skipped + first) * self.words // 2
+        encryptor = keystream(self.key, counter, (last - first) * self.words // 2)
         width = 8 * self.words
         size = min(size, last - first)
-        buffer = np.empty(size * width + _BLOCK, np.uint8)  # the cipher asks for room for one more block
+        buffer = np.empty(size * width + BLOCK, np.uint8)  # the cipher asks for room for one more block
         for start in range(first, last, max(1, size)):
             count = min(size, last - start)
             _fill(encryptor, buffer, count * width)
@@ -72,14 +73,11 @@ class WordStream:
 
     def overflow(self, report: int) -> Iterator[int]:
         """The words that a report reads after a rejection."""
-        encryptor = self._encryptor(_OVERFLOW + (self.skipped + report) * _OVERFLOW_BLOCKS)
+        encryptor = by_ctr(self.key, _OVERFLOW + (self.skipped + report) * _OVERFLOW_BLOCKS)
         while True:
-            raw = encryptor.update(_ZEROS[:_BLOCK])
+            raw = encryptor.update(_ZEROS[:BLOCK])
             yield int.from_bytes(raw[:8], "little")
             yield int.from_bytes(raw[8:], "little")
-
-    def _encryptor(self, counter: int) -> CipherContext:
-        return Cipher(algorithms.AES(self.key), modes.CTR(counter.to_bytes(_BLOCK, "big"))).encryptor()
 
 
 def _fill(encryptor: CipherContext, buffer: NDArray[np.uint8], length: int) -> None:

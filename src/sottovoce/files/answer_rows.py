@@ -103,6 +103,8 @@ def read_rows(mechanism: Mechanism, column_layout: ColumnLayout, columns: Sequen
         return Rows(row_codes(mechanism, column_layout, columns))
     empty_columns = [empty_cells(part, column) for part, column in zip(column_layout.parts, columns, strict=True)]
     empty = np.logical_or.reduce(empty_columns)
+    if missing == "category" and column_layout.answers is not None:
+        return Rows(row_codes(mechanism, column_layout, columns, empty_columns), int(empty.sum()))
     kept = np.flatnonzero(~empty)
     kept_codes = row_codes(mechanism, column_layout, [column.filter(pa.array(~empty)) for column in columns])
     if isinstance(kept_codes, Outside):
@@ -114,11 +116,19 @@ def read_rows(mechanism: Mechanism, column_layout: ColumnLayout, columns: Sequen
     return Rows(kept_codes, int(empty.sum()))
 
 
-def row_codes(mechanism: Mechanism, column_layout: ColumnLayout, columns: Sequence[pa.Array]) -> Any:
-    """The codes of some rows as a batch holds them, or what is `Outside`."""
+def row_codes(
+    mechanism: Mechanism,
+    column_layout: ColumnLayout,
+    columns: Sequence[pa.Array],
+    empty: Sequence[NDArray[np.bool_]] = (),
+) -> Any:
+    """The codes of some rows as a batch holds them, or what is `Outside`; `empty` cells have a category."""
     if column_layout.answers is None:
         return batch(mechanism, columns[0])
     lists = [_typed(part, column) for part, column in zip(column_layout.parts, columns, strict=True)]
+    for cells, flags in zip(lists, empty, strict=False):
+        for row in np.flatnonzero(flags).tolist():
+            cells[row] = MISSING
     answers = column_layout.answers(lists)
     try:
         return batch_codes(mechanism, answers)
@@ -148,6 +158,8 @@ def _is_outside(domain: Domain, answer: object) -> bool:
 # --- empty cells ------------------------------------------------------------------------------------------
 def with_missing(domain: Domain) -> Domain:
     """Categories with one more for empty cells, unless it is among them."""
+    if domain.fields:
+        return Record({name: with_missing(one) for name, one in domain.fields})
     if domain.choices is None or not domain.holds_texts:
         raise ParameterError(
             "--missing category is for categories: numbers have none for empty cells, use --missing skip."
@@ -159,7 +171,7 @@ def check_missing(domain: Domain, way: str) -> None:
     """Refuse a way to treat empty cells that the domain has no room for."""
     if way not in WAYS:
         raise ParameterError(f"--missing must be one of {', '.join(WAYS)}.")
-    if way == "category" and with_missing(domain) != domain:
+    if way == "category" and with_missing(domain.root) != domain.root:
         raise ParameterError(
             f"--missing category needs the category {MISSING!r}, which this specification does not have."
         )

@@ -65,7 +65,7 @@ class AnswerColumns:
 
 
 class Ragged(NamedTuple):
-    """What is kept of a row with too many or too few cells: counts, not its text."""
+    """Counts of a row with too many or too few cells; its text is not kept."""
 
     cells: int
     row: int | None
@@ -258,7 +258,7 @@ class Outside:
     empty: bool
 
     def after(self, rows: int, earlier: Outside | None) -> Outside:
-        """These and earlier ones; `rows` rows came before."""
+        """Merge with earlier rows; `rows` rows came before."""
         if earlier is None:
             return Outside(self.count, rows + self.place, self.empty)
         return Outside(earlier.count + self.count, earlier.place, earlier.empty)

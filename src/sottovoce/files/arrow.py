@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from sottovoce.files.columns import binary, matrix
 from sottovoce.tally.count import count_cells
 from sottovoce.tally.tally import Tally
 
+MECHANISM_COLUMN = "mechanism"  # of CSV files: the mark of the mechanism that made a report
 MECHANISM = b"sottovoce.mechanism"  # key in the schema of Arrow and Parquet: the specification
 BATCH_ROWS = 1 << 18
 
@@ -52,7 +54,10 @@ def to_arrow(reports: Reports) -> pa.RecordBatch:
 
 
 def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch, check: Check = checked) -> Reports:
-    """A batch from Arrow columns; every report is checked."""
+    """Read a batch of reports from Arrow columns. Checks every report, and the mechanism where the schema names it."""
+    metadata = batch.schema.metadata or {}
+    if MECHANISM in metadata and sha256(metadata[MECHANISM]).hexdigest() != mechanism.fingerprint:
+        check_same(mechanism, Mechanism.from_spec(metadata[MECHANISM]), "count reports")
     schema = arrow_schema(mechanism)
     for field in schema:
         place = place_of(batch.schema, field.name)
@@ -62,7 +67,7 @@ def from_arrow(mechanism: Mechanism, batch: pa.RecordBatch, check: Check = check
             raise ReportError(f"The column {field.name!r} has empty cells.")
         if pa.types.is_fixed_size_binary(field.type) and not _is_of(column, field.type):
             raise ReportError(f"The column {field.name!r} must be of type {field.type}, not {_type_text(column.type)}.")
-    report, simulated = batch.column("report"), METADATA in (batch.schema.metadata or {})
+    report, simulated = batch.column("report"), METADATA in metadata
     ids = matrix(batch.column("id"), codec.ID_BYTES) if mechanism.channel.publics else None
     if is_mask(mechanism):
         reports = from_payloads(mechanism, matrix(report, codec.payload_bytes(mechanism.channel)), ids, check)
@@ -135,3 +140,8 @@ def _each(batches: Any) -> Iterator[pa.RecordBatch | Reports]:
         if not isinstance(part, (pa.RecordBatch, pa.Table, Reports)):
             raise ReportError(f"A stream of reports is made of Arrow batches or tables, not of {type(part).__name__}.")
         yield from part.to_batches(BATCH_ROWS) if isinstance(part, pa.Table) else [part]
+
+
+def mechanism_mark(mechanism: Mechanism) -> str:
+    """The first digits of a mechanism's fingerprint, which each row of a CSV file has."""
+    return mechanism.fingerprint[:8]

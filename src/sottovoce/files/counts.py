@@ -50,7 +50,7 @@ class Reason(IntEnum):
 
     @property
     def words(self) -> str:
-        """What is wrong with such a report."""
+        """Say what is wrong with a report of this kind."""
         return _WORDS[self]
 
 
@@ -62,6 +62,15 @@ _WORDS = {
     Reason.PAYLOAD: "with a payload that no device sends",
     Reason.OTHER_ARM: "with another arm than that of its id",
 }
+
+
+def strict_refusal(words: str, count: int) -> ReportError:
+    """The error of a strict count for malformed reports; `words` say what is wrong with them."""
+    are = "is" if count == 1 else "are"
+    return ReportError(
+        f"{plural(count, 'report', ',')} {words} {are} malformed. A strict count refuses such files; without strict"
+        " they are skipped and counted."
+    )
 
 
 _BESIDE = range(min(reason.cell for reason in Reason), SIMULATED_ROW)  # cells that are not those of a tally

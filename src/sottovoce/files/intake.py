@@ -9,12 +9,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import Check, Reports, checked, from_payloads, invalid, trusted
-from sottovoce.files.counts import Reason
+from sottovoce.files.counts import Reason, strict_refusal
 from sottovoce.files.opening import FileProblem
 
 NOT_HEX = "not hexadecimal"
@@ -60,7 +59,7 @@ class Intake:
     def add_counted(self, reports: int, refused: Mapping[str, int]) -> None:
         """Reports that an engine has read: those that it counted, and those that it refused, by reason."""
         if refused and self.strict:
-            raise ReportError(f"There are reports {next(iter(refused))}, which a strict count refuses.")
+            raise strict_refusal(*next(iter(refused.items())))
         self.read += reports + sum(refused.values())
         self.left_out.update(refused)
 
@@ -115,7 +114,7 @@ class Intake:
         return False
 
     def remarks(self, counted: int) -> Iterator[str]:
-        """What was not counted, in sentences; refuses a result of nothing but invalid reports."""
+        """Say in sentences what was not counted; refuse a result of nothing but invalid reports."""
         total = self.left_out.total()
         if total and not counted:
             raise FileProblem(

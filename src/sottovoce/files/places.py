@@ -48,7 +48,7 @@ def expanded(paths: Iterable[str]) -> list[str]:
                     files.append(file)
                 (named if file == path else listed).add(true)
     if len(files) > MOST:
-        raise FileProblem(f"These are more than {MOST} files: count some of them at a time, and add up the tallies.")
+        raise FileProblem(f"There are more than {MOST} files: count some of them at a time, and add up the tallies.")
     return files
 
 

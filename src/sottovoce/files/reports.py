@@ -27,7 +27,15 @@ from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.simulation import COLUMN, METADATA
 from sottovoce.fast.batch import Reports, from_messages, from_payloads
-from sottovoce.files.arrow import MECHANISM, arrow_schema, check_buffers, from_arrow, place_of
+from sottovoce.files.arrow import (
+    MECHANISM,
+    MECHANISM_COLUMN,
+    arrow_schema,
+    check_buffers,
+    from_arrow,
+    mechanism_mark,
+    place_of,
+)
 from sottovoce.files.counts import SCHEMA, account, fold
 from sottovoce.files.intake import ID, LENGTH, NOT_HEX, Intake
 from sottovoce.files.kinds import is_hexadecimal, kind_by_content
@@ -52,15 +60,33 @@ def batch_rows(mechanism: Mechanism) -> int:
 def read_reports(
     source: Source, mechanism: Mechanism | None = None, *, kind: str | None = None, intake: Intake | None = None
 ) -> Iterator[Reports]:
-    """The reports of a file, some at a time, in bounded memory; `mechanism.tally_batches` counts them.
+    """Read the reports of a file in bounded memory, one batch at a time.
 
     Args:
-        source: a path, the address of an object store, "-" for standard input, or a binary file that is open.
-        mechanism: the one that made the reports. Parquet and Arrow files carry it; another one is refused.
-        kind: "csv", "parquet", "arrow", "hex" (lines of hexadecimal messages) or "messages" (their bytes). By default
-            it is known from how the name ends, else from the first bytes.
-        intake: what to do with invalid reports. By default the first one is refused; `Intake()` of
-            `sottovoce.files.intake` leaves them out and counts them by reason.
+        source: A path, the address of an object store, "-" for standard input, or an open binary file.
+        mechanism: The mechanism of the reports. Parquet and Arrow files carry it; another one is refused.
+        kind: "csv", "parquet", "arrow", "hex" (lines of hexadecimal messages) or "messages" (their bytes). Default:
+            from the end of the name, else from the first bytes.
+        intake: What to do with invalid reports. Default: refuse the first one. `Intake()` of `sottovoce.files.intake`
+            skips them and counts them by reason.
+
+    Returns:
+        An iterator of batches, which `Mechanism.tally_batches` counts.
+
+    Raises:
+        ReportError: The file is damaged, or holds reports of another mechanism.
+
+    Examples:
+        >>> import tempfile
+        >>> m = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     sv.write_reports(f"{folder}/r.parquet", m.privatize(["yes"] * 100, seed=1))
+        ...     m.tally_batches(sv.read_reports(f"{folder}/r.parquet", m)).n
+        100
+        100
+
+    See also:
+        `write_reports` writes such files; `sottovoce tally` does this on the command line.
     """
     path = path_of(source)
     with contextlib.ExitStack() as stack:
@@ -253,9 +279,9 @@ def _rows(file: IO[bytes], mechanism: Mechanism | None, intake: Intake) -> Tally
 def _csv(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Reports]:
     names = arrow_schema(mechanism).names
     header = file.readline(1 << 16).decode("utf-8-sig").strip().split(",")
-    marks = [COLUMN] if COLUMN in header else []
+    marks = [name for name in (MECHANISM_COLUMN, COLUMN) if name in header]
     if is_hexadecimal(header[0].encode()) and len(header) == 1:
-        raise ReportError("This has hexadecimal digits where CSV has its header: lines of `answer` are --format hex.")
+        raise ReportError("A line of hexadecimal digits is where CSV has its header: use --format hex.")
     for name in names:
         if name not in header:
             raise ReportError(
@@ -281,10 +307,15 @@ def _csv(file: IO[bytes], mechanism: Mechanism, intake: Intake) -> Iterator[Repo
             if not intake.strict:
                 batch, places = _readable(batch, places, widths, names, intake)
             rows = [_hex_rows(batch.column(name), name, widths[name]) for name in names]
+            said = {name: {*batch.column(name).unique().to_pylist()} - {"", None} for name in marks}
+            if said.get(MECHANISM_COLUMN, set()) - {mechanism_mark(mechanism)}:
+                raise ReportError(
+                    "The column 'mechanism' says that another mechanism made these reports: give the specification that"
+                    " was written with them (--spec FILE)."
+                )
             check = intake.sifting(places)
             reports = from_payloads(mechanism, rows[0], rows[1] if len(rows) > 1 else None, check)
-            said = {text for name in marks for text in batch.column(name).unique().to_pylist()}
-            yield replace(reports, simulated=bool(said - {"false", "", None}))
+            yield replace(reports, simulated=bool(said.get(COLUMN, set()) - {"false"}))
 
 
 def _readable(

@@ -22,7 +22,7 @@ from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.simulation import COLUMN, METADATA, NOTE
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import Reports
-from sottovoce.files.arrow import MECHANISM, arrow_schema, to_arrow
+from sottovoce.files.arrow import MECHANISM, MECHANISM_COLUMN, arrow_schema, mechanism_mark, to_arrow
 from sottovoce.files.kinds import kind_of
 from sottovoce.files.opening import STANDARD, writing
 
@@ -54,8 +54,8 @@ class Writer:
                 raise ParameterError("Messages cannot say that they are a simulation: write csv, parquet or arrow.")
             self._writer = file
         else:
-            # A column, so that no tool that cuts, sorts or joins rows loses the mark.
-            names = [*schema.names, *[COLUMN] * seeded]
+            # Columns, so that no tool that cuts, sorts or joins rows loses the marks.
+            names = [*schema.names, MECHANISM_COLUMN, *[COLUMN] * seeded]
             self._schema = pa.schema([(name, pa.string()) for name in names])
             options = pa_csv.WriteOptions(quoting_style="none", quoting_header="none")
             self._writer = pa_csv.CSVWriter(file, self._schema, write_options=options)
@@ -78,6 +78,7 @@ class Writer:
             self._writer.write(b"".join(lines))
             return
         columns = [_hex_column(rows) for rows in (payloads, ids) if rows is not None]
+        columns.append(pa.array([mechanism_mark(self._mechanism)] * len(reports)))
         if self._seeded:
             columns.append(pa.array(["true"] * len(reports)))
         self._writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
@@ -101,13 +102,29 @@ class Writer:
 def write_reports(
     target: Source, reports: Reports | Iterable[Reports], *, kind: str | None = None, force: bool = False
 ) -> int:
-    """Write one batch of reports or several, all of them or nothing; returns how many there are.
+    """Write reports to a file: all of them, or nothing.
 
     Args:
-        target: a path, "-" for standard output, or a binary file that is open.
-        reports: of one mechanism. Parquet and Arrow files carry it; the others are read with it.
-        kind: as of `read_reports`; by default it is known from how the name ends, and "arrow" without a name.
-        force: overwrite a file that exists.
+        target: A path, "-" for standard output, or an open binary file.
+        reports: One batch or several, of one mechanism. Parquet and Arrow files carry the mechanism. CSV has a column
+            with a mark of it, so that another one is refused.
+        kind: A kind of `read_reports`. Default: from the end of the name, and "arrow" without a name.
+        force: Overwrite an existing file.
+
+    Returns:
+        The number of reports.
+
+    Raises:
+        ParameterError: The file exists, or the kind cannot hold a simulation.
+
+    Examples:
+        >>> import io
+        >>> m = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)
+        >>> sv.write_reports(io.BytesIO(), m.privatize(["yes", "no"]), kind="messages")
+        2
+
+    See also:
+        `read_reports` reads such files.
     """
     batches = iter([reports] if isinstance(reports, Reports) else reports)
     first = next(batches, None)

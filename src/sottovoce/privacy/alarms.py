@@ -71,12 +71,11 @@ class Checks:
     """All checks of a study; `raised` are the alarms."""
 
     checks: tuple[Check, ...]
-    alpha: float = ALPHA
 
     @property
     def raised(self) -> tuple[Check, ...]:
-        """Those that honest reports give with probability `alpha` or less, all of them together."""
-        return tuple(one for one in self.checks if one.probability < self.alpha / len(self.checks))
+        """Those that honest reports give with probability `ALPHA` or less, all of them together."""
+        return tuple(one for one in self.checks if one.probability < ALPHA / len(self.checks))
 
     def text(self) -> str:
         """One line for each check."""
@@ -91,7 +90,6 @@ def alarms(
     *,
     arms: Round | None = None,
     first_bytes: Sequence[int] | NDArray[np.int64] = (),
-    alpha: float = ALPHA,
 ) -> Checks:
     """The checks of the tallies of a round, one for each arm where `arms` is given.
 
@@ -108,7 +106,7 @@ def alarms(
             *uniform("first bytes of ids", first_bytes),
             *spread("first bytes of ids, all together", first_bytes),
         ]
-    return Checks(tuple(checks), alpha)
+    return Checks(tuple(checks))
 
 
 def of_tally(tally: Tally) -> Iterator[Check]:

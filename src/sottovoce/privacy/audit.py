@@ -100,9 +100,21 @@ MessageLaw = dict[bytes, Fraction]
 
 
 def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
-    """The exact privacy loss of a mechanism, and whether it keeps its claim.
+    """Compute the exact privacy loss of a mechanism, and compare it with the claim.
 
-    With an epsilon the loss is compared with that one. A bare channel needs one: it may be unfit to become a mechanism.
+    The shipped sampler runs for every outcome of its coins. Where they are too many, a closed form is proven on small
+    instances. See also `Certificate`.
+
+    Args:
+        subject: A mechanism, or a bare channel together with `epsilon`.
+        epsilon: The budget to compare with. Default: the claim of the mechanism.
+
+    Returns:
+        A `Certificate`, whose `ok` is true if the claim holds.
+
+    Examples:
+        >>> print(sv.audit(sv.mechanism("grr", sv.Integers(1, 5), epsilon=1)))
+        grr: epsilon 1 of 1 claimed, enumerated; holds
     """
     if not isinstance(subject, (Mechanism, Channel)):
         raise ParameterError(_not_enumerable(subject))
@@ -159,11 +171,7 @@ def _not_enumerable(subject: object) -> str:
     """What to do instead with something that is neither a mechanism nor a channel."""
     if not callable(subject):
         return f"An audit needs a mechanism or a channel. Got {type(subject).__name__}."
-    return (
-        "An audit enumerates the coins of a mechanism or a channel, and those of a function cannot be seen: ask it for"
-        " reports instead, with audit_black_box(function, [value, other_value], claimed=epsilon) of"
-        " sottovoce.privacy.blackbox."
-    )
+    return "The coins of a function cannot be enumerated: use sottovoce.privacy.blackbox.audit_black_box for it."
 
 
 def domain_problems(mechanism: Mechanism) -> Iterator[str]:

@@ -238,7 +238,7 @@ def lower_bound(x: int, y: int, n: int, alpha: float) -> float:
 def samples_needed(first: float, second: float, *, claimed: Any, level: float = 1 - ALPHA) -> int:
     """Reports of each value that refute a claim with an event of these probabilities, nineteen times in twenty.
 
-    Both counts are taken 1.64 standard deviations on the unlucky side, which is more cautious than that.
+    The two counts are taken 1.64 standard deviations on the unlucky side, which is more cautious than that.
     """
     claim, alpha = float(check_epsilon("samples_needed", claimed)), _alpha(level)
     p, q = (_probability(name, value) for name, value in (("first", first), ("second", second)))

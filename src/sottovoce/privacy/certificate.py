@@ -19,15 +19,29 @@ CHANGES = "Where answers change, reports also tell when they did: no loss over s
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The outcome of an audit.
+    """Hold the outcome of an audit: the exact privacy loss, and every problem.
 
-    `ratio` is the exact worst-case likelihood ratio (None: infinite, or not to be found out) and `epsilon` its
-    logarithm, rounded up. `how` says how it was computed; `problems` lists everything that is wrong, so `ok` is
-    their absence. Of an approximate guarantee `delta` is the exact delta at the claimed epsilon, instead of a ratio.
-    Where a device keeps a memo, `ratio_forever` is that of all reports of one unchanged value together.
+    Attributes:
+        name: The name of the mechanism.
+        fingerprint: The fingerprint of the mechanism.
+        claimed: The claimed epsilon.
+        ratio: The exact worst-case likelihood ratio; None if it is infinite or unknown.
+        how: How the ratio was computed, such as "enumerated".
+        problems: Everything that is wrong; empty if the claim holds.
+        delta: For an approximate guarantee, the exact delta at the claimed epsilon.
+        claimed_forever: The claimed loss of all reports of one unchanged value, where a device keeps a memo.
+        ratio_forever: The exact likelihood ratio of all reports of one unchanged value.
+        worst: The message that distinguishes two codes best, where messages were enumerated.
+        waste: What is wrong with the use of the budget: unused epsilon costs accuracy, not privacy.
+        guarantee: The kind of guarantee.
 
-    `worst` is the message that distinguishes two codes best, where messages were enumerated. `waste` says what is wrong
-    with the use of the budget: some is left without a stated reason. That costs accuracy, not privacy.
+    Examples:
+        >>> certificate = sv.audit(sv.mechanism("grr", sv.Integers(1, 5), epsilon=1))
+        >>> certificate.ok, round(certificate.epsilon, 6)
+        (True, 1.0)
+
+    See also:
+        `audit` computes one.
     """
 
     name: str
@@ -45,25 +59,26 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return True if the audit found no problem."""
         return not self.problems
 
     @property
     def exact(self) -> bool:
-        """Whether the ratio is an exact rational number rather than a bound or an estimate."""
+        """Return True if the ratio is an exact rational number rather than a bound or an estimate."""
         return (self.ratio is not None and self.how != NOT_EXACT) or self.delta is not None
 
     @property
     def epsilon(self) -> float:
+        """Compute the privacy loss of one report: the logarithm of `ratio`, rounded up."""
         if self.delta is not None:
             return float_up(self.claimed)
         return float("inf") if self.ratio is None else float_up(loss(self.ratio))
 
     @property
     def epsilon_forever(self) -> float:
-        """The privacy loss of any number of reports of one *unchanged* value; infinite without a memo.
+        """Compute the privacy loss of any number of reports of one *unchanged* value; infinite without a memo.
 
-        It is no bound where answers change: reports also tell when they did.
+        Answers that change are not covered: reports also show when they changed.
         """
         return float("inf") if self.ratio_forever is None else float_up(loss(self.ratio_forever))
 
@@ -79,7 +94,11 @@ class Certificate:
         return text
 
     def explain(self) -> str:
-        """The verdict, each problem with what repairs it, the worst message, and unused budget; one line each."""
+        """Explain the verdict: each problem with its remedy, the worst message, and unused budget.
+
+        Returns:
+            One line for each.
+        """
         verdict = "holds" if self.ok else "FAILS"
         lines = [f"{self.name}: {self._loss_text()}, {self.how}; {verdict}."]
         lines += [" ".join(filter(None, (problem, remedy(problem)))) for problem in self.problems]

@@ -33,7 +33,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, Question, VectorMean
+from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, HalfSets, Mean, Question, VectorMean
 from sottovoce.core.registry import mechanism, names, registered_name
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA
@@ -57,6 +57,7 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
         (Integers(0, 15), (("first category, last category", 0, 15),)),
         (Integers(0, 1), (("first category, last category", 0, 1),)),
     ),
+    HalfSets: ((Integers(0, 15), (("first category, last category", 0, 15),)),),
     Mean: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
     Distribution: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
     GroupMean: (
@@ -141,7 +142,8 @@ class DurationRow:
 class LeakySubset(Subset):
     """The positive control: an earlier form of randomized response, which draws another code only if it needs one.
 
-    It is kept unchanged and not registered. Messages alone are private; together with their durations they are not.
+    The leaking sampler is kept unchanged and not registered. Messages alone are private; together with their durations
+    they are not.
     """
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
@@ -317,20 +319,18 @@ def measure(name: str, *, inputs: int = 0, reports: int = REPORTS, tick: bool = 
 
 
 def measure_all(
-    wanted: Sequence[str], *, reports: int = REPORTS, tick: bool = True, jobs: int = 1, seed: int = 0
+    wanted: Sequence[str], *, reports: int = REPORTS, tick: bool = True, jobs: int = 1
 ) -> Iterator[DurationRow]:
     """The positive control without a tick, then each mechanism: with a tick the inputs that differ most, else all.
 
     Several are measured in parallel processes, because a tick is mostly spent asleep.
     """
     tasks = [(name, place) for name in wanted for place in range(1 if tick else len(subject(name)[1]))]
-    yield measure(CONTROL_NAME, reports=reports, tick=False, seed=seed)
+    yield measure(CONTROL_NAME, reports=reports, tick=False)
     if jobs == 1:
         for name, place in tasks:
-            yield measure(name, inputs=place, reports=reports, tick=tick, seed=seed)
+            yield measure(name, inputs=place, reports=reports, tick=tick)
         return
     with ProcessPoolExecutor(max_workers=jobs) as pool:
-        rows = [
-            pool.submit(measure, name, inputs=place, reports=reports, tick=tick, seed=seed) for name, place in tasks
-        ]
+        rows = [pool.submit(measure, name, inputs=place, reports=reports, tick=tick) for name, place in tasks]
         yield from (row.result() for row in rows)

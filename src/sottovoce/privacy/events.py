@@ -123,7 +123,7 @@ def columns(
     skip: int,
     views: Mapping[str, Callable[[bytes], Hashable]],
 ) -> list[Column]:
-    """What is looked at: the report without its first `skip` bytes as a whole, and all of it byte by byte."""
+    """Views of a report: without its first `skip` bytes as a whole, and all of it byte by byte."""
     parts = [
         Column("the report", lambda batch: [message[skip:] for message in batch.messages]),
         Column("the length", lambda batch: [len(message) for message in batch.messages]),

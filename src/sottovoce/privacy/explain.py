@@ -97,8 +97,8 @@ class Explanation:
     def advantage(self) -> Fraction:
         """The largest total variation distance of two answers' reports, (e - 1)/(e + 1).
 
-        It is also twice the gain over a blind guess of an even yes or no (right minus wrong), and how often randomized
-        response reports the truth without a fair coin.
+        The number is also twice the gain over a blind guess of an even yes or no (right minus wrong), and how often
+        randomized response reports the truth without a fair coin.
         """
         return (self.odds - 1) / (self.odds + 1)
 
@@ -146,7 +146,7 @@ class Explanation:
         lines = [
             f"Epsilon {decimal_text(self.epsilon)}{per_answer}. {self.words}",
             f"Odds: {what} the odds between two answers by at most a factor {_figures(self.odds)}.",
-            f"Belief: a fact of probability {_share(self.prior)} can rise to at most"
+            f"Belief: a fact of probability {decimal_text(self.prior.scaleb(2))} % can rise to at most"
             f" {_percent(self.posterior)} and fall to at least {_percent(self.posterior_low, up=False)}.",
             f"Guess: the best guess of {chosen} is right at most {_percent(self.guess_of_choices)} of the time;"
             f" a blind one {_percent(Fraction(1, self.choices))}.",
@@ -181,10 +181,23 @@ def explain(epsilon: object, *, prior: object = HALF, choices: int = 2, answers:
     return Explanation(number, belief, choices, answers)
 
 
+OF_A_STUDY = (
+    "FILE [--participants N] [--waves N] [--values N] [--also EPSILON] [--delta DELTA] [--rate SHARE]"
+    " [--question NAME --belief P,P,...] [--json]"
+)
+
+
 def main(arguments: Sequence[str]) -> int:
     """The verb `explain` of the command line; it needs the standard library only."""
     takes = "EPSILON [--prior PRIOR] [--choices CHOICES] [--answers ANSWERS] [--json]"
-    parser = SentenceParser("explain", takes, "What an epsilon means, in plain words.")
+    about = "What an epsilon means, in plain words. With a study file (.toml) or a manifest (.json) instead of EPSILON:"
+    parser = SentenceParser(
+        "explain",
+        takes,
+        f"{about} what that study means for one person.",
+        ["explain 1", "explain 1 --choices 5", "explain sleep.toml --participants 3000"],
+        f"With a study file or a manifest:\n  {OF_A_STUDY}\n`sottovoce explain sleep.toml --help` explains them.",
+    )
     parser.add_argument("epsilon", help="the privacy budget of one answer")
     parser.add_argument("--prior", default="0.5", help="what an observer believed before, a probability")
     parser.add_argument("--choices", type=int, default=2, help="number of equally likely answers to guess from")
@@ -224,8 +237,3 @@ def _percent(value: Fraction, *, up: bool = True) -> str:
     rounding = ROUND_CEILING if up else ROUND_FLOOR
     number = _decimal(hundredfold, _DIGITS, rounding).quantize(step, rounding=rounding)
     return f"{decimal_text(number)} %"
-
-
-def _share(value: Decimal) -> str:
-    """A probability that was given, in per cent, as it was given."""
-    return f"{decimal_text(value.scaleb(2))} %"

@@ -73,7 +73,7 @@ def forever_problems(forever: Fraction | None, claimed: Decimal | None) -> Itera
 
 
 def _memo_ratio(device: Mechanism, codes: list[Any], cohort: int) -> Fraction | None:
-    """The ratio of the memos of one cohort, enumerated."""
+    """Likelihood ratio of the memos of one cohort, by enumeration."""
 
     def law(code: Any) -> dict[int, Fraction]:
         return law_of(lambda coins: device.remember(code, coins, cohort=cohort))

@@ -36,7 +36,7 @@ def resume(data: bytes) -> State:
     collector's own: `play.replay` checks each tally of a history from elsewhere against its arm.
     """
     if not isinstance(data, bytes) or not data.startswith(_MAGIC):
-        raise ReportError("These bytes are not a checkpoint of this version.")
+        raise ReportError("The bytes are not a checkpoint of this version.")
     body, digest = data[:-_DIGEST], data[-_DIGEST:]
     if len(body) < len(_MAGIC) or hashlib.sha256(body).digest() != digest:
         raise ReportError("This checkpoint is damaged or cut off: its digest does not fit.")

@@ -27,12 +27,16 @@ PROTOCOLS = {
     "DensestInterval": "protocols.ranges.densest:DensestInterval",
     "GaussianMeanKnownSigma": "protocols.gaussian.known:GaussianMeanKnownSigma",
     "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
+    "ParityBlocks": "protocols.shares.parities:ParityBlocks",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
     "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
     "RangeSearchRounds": "protocols.ranges.search:RangeSearchRounds",
     "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
+    "TableViews": "protocols.shares.tables:TableViews",
     "Parallel": "protocols.nested.parallel:Parallel",
+    "QuantileBinarySearch": "protocols.quantile.binary_search:QuantileBinarySearch",
+    "QuantileRounds": "protocols.quantile.rounds:QuantileRounds",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 

@@ -28,12 +28,30 @@ def simulate(
     choices: Any = None,
     closing: bool = False,
 ) -> Estimates:
-    """Run a protocol: each participant is put into one round and one arm by coins, and answers once.
+    """Run a protocol on known answers: chance puts each participant into one round and arm, and each answers once.
 
-    With a `state` the protocol resumes from there. `answers` and `seed` are the same as before, so that those who have
-    answered are known and are not asked again: stopping changes nothing. In a round whose arms are chosen, `choices`
-    holds the place of each participant's arm. If there are too few participants for the quota of a round, `closing`
-    closes the protocol with them.
+    Args:
+        protocol: A protocol such as `AdaptiveMeanRounds`.
+        answers: The answers of all participants.
+        seed: The seed of the simulation. Default: secure randomness.
+        state: Where to resume. `answers` and `seed` must be those of the interrupted run; the result is then the same.
+        choices: The place of each participant's arm, in rounds whose arms participants choose.
+        closing: Close the protocol where there are too few participants for the quota of a round.
+
+    Returns:
+        Estimates by name, such as "mean".
+
+    Raises:
+        ParameterError: There are too few participants for a round.
+
+    Examples:
+        >>> protocol = sv.AdaptiveMeanRounds(sv.Interval(0, 100), epsilon=1, participants=4000)
+        >>> estimates = sv.simulate(protocol, [20, 21, 22, 23] * 1000, seed=1)
+        >>> round(estimates["mean"].value)
+        23
+
+    See also:
+        `SampledAttributes`, `VarianceRounds` and `RangeSearchMean`, other protocols.
     """
     crowd = _Crowd(answers, seed, choices, closing=closing)
     last = play(protocol, crowd.ask(state), state=state)

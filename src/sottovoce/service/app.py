@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
+import traceback
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
@@ -71,9 +74,12 @@ async def _http_problem(request: Request, error: Exception) -> Response:
 
 
 async def _bug(request: Request, error: Exception) -> Response:
-    """Log the kind of an unexpected error. Its message may contain what was sent, so it is not logged."""
-    request.app.state.collector.log.error("bug", kind=type(error).__name__)
-    return problem("unavailable")
+    """Log the kind and the place of an unexpected error. Its message may contain what was sent, so it is not logged."""
+    bug = secrets.token_hex(8)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(last.filename).name}:{last.lineno}"
+    request.app.state.collector.log.error("bug", id=bug, kind=type(error).__name__, place=place)
+    return problem("internal_error", id=bug)
 
 
 def _handlers() -> dict[type[Exception], Any]:

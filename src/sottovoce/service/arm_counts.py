@@ -23,7 +23,7 @@ DIGEST_BYTES = 8
 class ArmCounts:
     """An arm with its counts so far, in one epoch of its round."""
 
-    def __init__(self, manifest: Manifest, arm: int, epoch: int = 0) -> None:
+    def __init__(self, manifest: Manifest, arm: int, epoch: int) -> None:
         self.arm, self.epoch = arm, epoch
         self.mechanism: Mechanism = manifest.stage.arms[arm].mechanism
         self.width = codec.payload_bytes(self.mechanism.channel)

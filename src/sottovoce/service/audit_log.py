@@ -21,7 +21,7 @@ def record(work: Transaction, act: str, *, by: str = "collector", **facts: Any) 
     """Add an entry to the log."""
     last = work.execute("SELECT number, hash FROM acts ORDER BY number DESC LIMIT 1")
     number, before = (last[0][0] + 1, bytes(last[0][1])) if last else (1, START)
-    entry = canonical({"number": number, "act": act, "by": by, "day": _day(), **facts})
+    entry = canonical({"number": number, "act": act, "by": by, "day": datetime.now(UTC).date().isoformat(), **facts})
     work.execute(
         "INSERT INTO acts (number, entry, hash) VALUES (?, ?, ?)", (number, entry.decode(), chained(before, entry))
     )
@@ -40,7 +40,3 @@ def entries(work: Transaction) -> Iterator[dict[str, Any]]:
         if stored_number != number or before != bytes(stored_hash):
             raise StoreError(f"The audit log was altered: the hash of entry {number} does not match.")
         yield {**json.loads(entry), "hash": before.hex()}
-
-
-def _day() -> str:
-    return datetime.now(UTC).date().isoformat()

@@ -23,6 +23,10 @@ from sottovoce.study.reading import check_study
 from sottovoce.study.study_plan import plan_study, silent
 
 MOST_LEVELS = 4  # for which the estimates of a study are kept
+NO_STRATUM = (
+    "This study file has strata, and each is served by itself. Write stratum = NAME under [study] and add one study for"
+    " each stratum; `sottovoce serve` does so."
+)
 PARTICIPANTS = 10_000  # of a plan, where nobody says how many are expected
 
 
@@ -91,10 +95,13 @@ class Collector:
     ) -> str:
         """Plan a study file and add the study; returns its name. Adding the same file again has no effect."""
         with self.store.read() as work:
-            same = find_source(work, source)
+            same = next((row for row in work.studies() if row.source == source), None)
         if same is not None:
             return same.name
-        people = PARTICIPANTS if participants is None else participants
+        study = check_study(source)
+        if study.strata and not study.stratum:
+            raise ParameterError(NO_STRATUM)
+        people = participants or study.participants or PARTICIPANTS
         manifest, protocol, errors = planned(source, people, tell)
         tell("auditing the channels")
         certificates.arms(manifest)  # before anyone looks at them
@@ -140,7 +147,7 @@ class Collector:
         with self._computing[name], self.store.read() as work:
             row = work.study(number)
             refused = work.outcomes(number).get(CONFLICT, 0)  # an alarm, also where nothing new was counted
-            counted = (row.round, row.state, row.reports, row.checksum, refused)
+            counted = (row.round, row.epoch, row.state, row.reports, row.checksum, refused)
             held = self._held.get(name, {})
             if (*counted, level) not in held:
                 # Readers choose the level: of a study that stands still only the last few are kept.
@@ -164,11 +171,6 @@ def planned(
     plan = plan_study(check_study(source), participants, tell=tell)
     protocol = written_protocol(plan.protocol, {one.asked.name: one.report for one in plan.questions})
     return plan.manifest(), protocol, {one.asked.name: f"{one.half_width:.6g}" for one in plan.questions}
-
-
-def find_source(work: Transaction, source: bytes) -> StudyRow | None:
-    """The stored study with exactly this file, or None."""
-    return next((row for row in work.studies() if row.source == source), None)
 
 
 def add_study(

@@ -10,6 +10,7 @@ from typing import Any
 from sottovoce.core.channel.facets import stages_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.language.plural import plural
 from sottovoce.core.round import Tallies
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.privacy.alarms import Checks, alarms
@@ -28,7 +29,8 @@ def alarms_of(
     forged = []
     if conflicts:
         forged.append(
-            f"{conflicts} reports came with the id of another report and other bytes: someone is forging reports."
+            f"{plural(conflicts, 'report', ',')} came with the id of another report and other bytes: someone is"
+            " forging reports."
         )
     # A device that keeps a cohort draws ids that fit it, so the ids of its reports are not independent.
     kept = any(stages_of(arm.mechanism.channel) is not None for one in manifests for arm in one.stage.arms)
@@ -57,6 +59,7 @@ def manipulation_rows(questions: Sequence[QuestionResult], share: float, reports
     return [
         {
             "question": result.asked.name,
+            **({"arm": result.arm} if result.arm else {}),
             "measure": name,
             "text": bounds.text(),
             "rows": [

@@ -111,7 +111,8 @@ def take(work: Transaction, running: RunningStudy, group: Sequence[Submission], 
         return lambda: None
     read = [_read(running.arm_counts[arm], own) for arm, own in columns.items()]
     known, refused = _stored(work, running, read, today)
-    return _counted(work, running, group, [(column, _settle(column, known, refused)) for column in read])
+    epoch = running.manifest.facts.collection.epoch(today)
+    return _counted(work, running, group, [(column, _settle(column, known, refused)) for column in read], epoch)
 
 
 def _late(work: Transaction, running: RunningStudy, one: Submission, code: str) -> None:
@@ -227,6 +228,7 @@ def _counted(
     running: RunningStudy,
     group: Sequence[Submission],
     kept: Sequence[tuple[_Column, NDArray[np.bool_]]],
+    epoch: int,
 ) -> Callable[[], None]:
     """Store the new counts. Returns the update of memory, to be run after the commit."""
     additions: list[tuple[ArmCounts, int, NDArray[np.int64]]] = []
@@ -246,6 +248,7 @@ def _counted(
     if ids:
         row = replace(row, reports=row.reports + len(ids), checksum=combined(row.checksum, ids))
         work.count(running.number, row.reports, row.checksum)
+        work.add_arrivals(running.number, epoch, len(ids))
         begins = first_bytes_of(ids)
         work.set_first_bytes(running.number, running.first_bytes + begins)
     _note_failures(work, running, group)

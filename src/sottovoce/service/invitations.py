@@ -47,7 +47,7 @@ def invite(
     return [one.hex() for one in tokens]
 
 
-def add_token(work: Transaction, name: str, scopes: list[str], *, by: str = "operator") -> str:
+def add_token(work: Transaction, name: str, scopes: list[str]) -> str:
     """Create a token for an administrator. It is shown once."""
     if not name or len(name) > MOST_NAME or not name.isprintable():
         raise ParameterError(f"The name of a token must have 1 to {MOST_NAME} characters.")
@@ -58,16 +58,16 @@ def add_token(work: Transaction, name: str, scopes: list[str], *, by: str = "ope
     token = secrets.token_hex(32)
     own = " ".join(sorted(set(scopes)))
     work.execute("INSERT INTO tokens (hash, name, scopes) VALUES (?, ?, ?)", (token_hash(token.encode()), name, own))
-    audit_log.record(work, "token", by=by, name=name, scopes=own)
+    audit_log.record(work, "token", by="operator", name=name, scopes=own)
     return token
 
 
-def revoke_token(work: Transaction, name: str, *, by: str = "operator") -> None:
+def revoke_token(work: Transaction, name: str) -> None:
     """Revoke a token."""
     if not work.execute("SELECT 1 FROM tokens WHERE name = ?", (name,)):
         raise ParameterError("There is no token with this name.")
     work.execute("DELETE FROM tokens WHERE name = ?", (name,))
-    audit_log.record(work, "revoke", by=by, name=name)
+    audit_log.record(work, "revoke", by="operator", name=name)
 
 
 def find_token(work: Transaction, token: str) -> Token | None:

@@ -32,7 +32,7 @@ def find_study(work: Transaction, name: str | None) -> StudyRow:
         if name is not None and name in (row.name, manifest_of(work, row).facts.name):
             return row
     if name is None:
-        raise UnknownStudyError("The study must be named by its id, since this store has several studies or none.")
+        raise UnknownStudyError("The store has several studies or none: name one by its id.")
     raise UnknownStudyError("This store has no study with this id or name.")
 
 
@@ -94,6 +94,8 @@ def verify(store: Store) -> None:
                 )
             if (begins != work.first_bytes(row.number)).any():
                 raise StoreError(f"Study {row.number} is inconsistent: the counts of first bytes do not fit its ids.")
+            if sum(work.arrivals(row.number).values()) > count:  # older versions counted no arrivals
+                raise StoreError(f"Study {row.number} is inconsistent: more reports arrived than it has ids.")
 
 
 def backup(store: Store, path: Path) -> int:

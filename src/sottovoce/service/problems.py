@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -79,6 +78,12 @@ PROBLEMS: dict[str, Problem] = {
     "queue_full": Problem(
         429, "Too many reports are waiting.", "Wait as long as the header Retry-After says; send the same bytes again."
     ),
+    "internal_error": Problem(
+        500,
+        "The collector has a bug.",
+        "Tell those who run the collector the id of this answer: its log has the same id. Reports may be sent again;"
+        " the same bytes are counted once.",
+    ),
     "unavailable": Problem(
         503,
         "The store does not answer.",
@@ -136,15 +141,3 @@ def problem(code: str, *, headers: dict[str, str] | None = None, **more: Any) ->
     """The response with a problem document."""
     status = PROBLEMS[code].status
     return Response(document(code, **more), status or 400, headers=headers, media_type=PROBLEM_TYPE)
-
-
-def page(code: str) -> HTMLResponse:
-    """The page of a code: its meaning and its remedy."""
-    described = PROBLEMS[code]
-    status = f"<p>HTTP status {described.status}</p>" if described.status else "<p>Of a single report in a batch</p>"
-    return HTMLResponse(
-        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-        "<link rel=icon href='data:,'><link rel=stylesheet href='/static/pages.css'>"
-        f"<title>{escape(code)}</title><main><h1><code>{escape(code)}</code></h1><p>{escape(described.title)}</p>{status}"
-        f"<h2>What to do</h2><p>{escape(described.remedy)}</p></main>"
-    )

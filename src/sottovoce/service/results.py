@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,12 @@ from sottovoce.service.fake_report_signs import FAKES, alarms_of, manipulation_r
 from sottovoce.service.intake import CONFLICT
 from sottovoce.service.running_study import name_of, read_manifest, read_protocol, read_study, state_of, stored_tallies
 from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
+from sottovoce.study.display.experiment import comparison_sentence
+from sottovoce.study.experiments.comparisons import ArmComparison
 from sottovoce.study.export import comma_separated
 from sottovoce.study.results import COLUMNS, StudyResults, results_of
+from sottovoce.study.strata import combined
+from sottovoce.study.study import Study
 
 NOTHING_YET = "Nothing can be estimated yet."
 REPEATED = (
@@ -60,7 +64,9 @@ class StudyOutcome:
             for values in frame.itertuples(index=False, name=None)
         ]
         moved = manipulation_rows(self.results.questions, fakes, self.row.reports)
-        return {**self.header(), "rows": rows, "fakes": {"share": fakes, "estimates": moved}}
+        compared = {"comparisons": [_comparison(one) for one in self.results.comparisons]}
+        experiment = compared if self.results.comparisons else {}
+        return {**self.header(), "rows": rows, "fakes": {"share": fakes, "estimates": moved}, **experiment}
 
     def to_json(self, fakes: float = FAKES) -> bytes:
         """Header, rows and bounds as JSON."""
@@ -87,7 +93,7 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     manifests = [read_manifest(content) for content in work.manifests(row.number)]
     if name_of(manifests[0]) != row.name:
         raise StoreError("The manifest of a study in this store was changed.")
-    rounds = [stored_tallies(work, row.number, manifest) for manifest in manifests]
+    rounds = [stored_tallies(work, row.number, manifest, row.epoch) for manifest in manifests]
     study = read_study(row.source)
     try:
         estimates: Estimates = state_of(row, manifests, rounds).closed()
@@ -103,6 +109,52 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     return StudyOutcome(row, manifests[-1], results, notes, signs)
 
 
+def over_strata_of(work: Transaction, name: str | None, level: float) -> tuple[StudyResults, dict[str, StudyResults]]:
+    """The results of all strata of a study together, weighted by their people; and of each stratum by itself.
+
+    `name` is that of the study file; it may be left out where the store has one study with strata.
+    """
+    studies = [(row, read_study(row.source)) for row in work.studies()]
+    families = {study.family for _, study in studies if study.stratum and name in (None, study.family)}
+    if len(families) != 1:
+        raise ParameterError("Name one study with strata of this store by --study, as its study file does.")
+    members = {study.stratum: (row, study) for row, study in studies if study.stratum and study.family in families}
+    first = next(iter(members.values()))[1]
+    estimates: dict[str, Estimates] = {}
+    parts: dict[str, StudyResults] = {}
+    for stratum, (row, study) in members.items():
+        manifests = [read_manifest(content) for content in work.manifests(row.number)]
+        rounds = [stored_tallies(work, row.number, manifest, row.epoch) for manifest in manifests]
+        _, report_names = read_protocol(row.protocol)
+        try:
+            estimates[stratum] = state_of(row, manifests, rounds).closed()
+        except ParameterError:  # no report was counted, or too few
+            continue
+        parts[stratum] = results_of(study, report_names, estimates[stratum], level, reports=row.reports)
+    reports = sum(row.reports for row, _ in members.values())
+    whole = replace_stratum(first)
+    return results_of(whole, report_names, combined(estimates, first.strata), level, reports=reports), parts
+
+
+def replace_stratum(study: Study) -> Study:
+    """The study of all strata."""
+    label = next(one for one in study.strata if one.name == study.stratum).label(study.languages[0])
+    return replace(study, name=study.family, stratum="", title=study.title.removesuffix(f" ({label})"), translations=())
+
+
+def _comparison(one: ArmComparison) -> dict[str, Any]:
+    """The verdict about two arms of an experiment; the rows of the results have its differences."""
+    overall = one.overall
+    return {
+        "question": one.asked.name,
+        "arm": one.arm,
+        "baseline": one.baseline,
+        "sentence": comparison_sentence(one),
+        "p_value": min((line.p_value for line in one.lines), default=None),
+        "overall_p_value": None if overall is None else overall.p_value,
+    }
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -110,22 +162,25 @@ def _plain(value: Any) -> Any:
 
 
 def tally_rows(work: Transaction, row: StudyRow) -> list[Mapping[str, Any]]:
-    """The counts of every arm of every round, so that anyone can repeat the estimates."""
+    """The counts of every arm of every round and epoch, so that anyone can repeat the estimates.
+
+    A study that asks once has epoch 0 alone, and its rows do not name it.
+    """
     tallies: list[Mapping[str, Any]] = []
-    for content in work.manifests(row.number):
-        manifest = read_manifest(content)
-        for place, tally in enumerate(stored_tallies(work, row.number, manifest)):
-            arm = manifest.stage.arms[place]
-            rows = [[int(cell), int(tally.cells[cell])] for cell in np.flatnonzero(tally.cells)]
-            tallies.append(
-                {
-                    "round": manifest.number,
-                    "arm": place,
-                    "name": arm.name,
-                    "manifest": manifest.hash,
-                    "fingerprint": arm.mechanism.fingerprint,
-                    "reports": tally.n,
-                    "cells": rows,
-                }
-            )
+    for manifest in map(read_manifest, work.manifests(row.number)):
+        for epoch in sorted({row.epoch, *work.epochs(row.number, manifest.number)}):
+            for place, tally in enumerate(stored_tallies(work, row.number, manifest, epoch)):
+                arm = manifest.stage.arms[place]
+                tallies.append(
+                    {
+                        "round": manifest.number,
+                        **({"epoch": epoch} if epoch else {}),
+                        "arm": place,
+                        "name": arm.name,
+                        "manifest": manifest.hash,
+                        "fingerprint": arm.mechanism.fingerprint,
+                        "reports": tally.n,
+                        "cells": [[int(cell), int(tally.cells[cell])] for cell in np.flatnonzero(tally.cells)],
+                    }
+                )
     return tallies

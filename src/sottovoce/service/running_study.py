@@ -57,7 +57,7 @@ def read_study(source: bytes) -> Study:
     return study
 
 
-def stored_tallies(work: Transaction, study: int, manifest: Manifest, epoch: int = 0) -> Tallies:
+def stored_tallies(work: Transaction, study: int, manifest: Manifest, epoch: int) -> Tallies:
     """The stored counts of an epoch of a round, one tally for each arm."""
     counts, blocks = work.arm_counts(study, manifest.number, epoch), work.blocks(study, manifest.number, epoch)
     return tuple(
@@ -76,7 +76,7 @@ def state_of(row: StudyRow, manifests: list[Manifest], rounds: list[Tallies]) ->
 
 def stored_state(work: Transaction, row: StudyRow, manifests: list[Manifest]) -> State:
     """The protocol state from the stored counts."""
-    return state_of(row, manifests, [stored_tallies(work, row.number, manifest) for manifest in manifests])
+    return state_of(row, manifests, [stored_tallies(work, row.number, one, row.epoch) for one in manifests])
 
 
 class RunningStudy:
@@ -94,9 +94,9 @@ class RunningStudy:
     def _enter(self, row: StudyRow, manifests: list[Manifest], begun: list[Tally]) -> None:
         self.row, self.manifests = row, manifests
         self.rounds = {manifest.prefix: manifest.number for manifest in manifests}
-        self.arm_counts = [ArmCounts(self.manifest, arm) for arm in range(len(self.manifest.stage.arms))]
+        self.arm_counts = [ArmCounts(self.manifest, arm, row.epoch) for arm in range(len(self.manifest.stage.arms))]
         for arm_counts, tally in zip(self.arm_counts, begun, strict=False):
-            arm_counts.epoch, arm_counts.reports, arm_counts.cells[:] = tally.epoch, tally.n, tally.cells
+            arm_counts.reports, arm_counts.cells[:] = tally.n, tally.cells
 
     @classmethod
     def load(cls, work: Transaction, row: StudyRow) -> RunningStudy:
@@ -121,7 +121,8 @@ class RunningStudy:
         return not self.failed and self.row.state != DONE and quota is not None and self.reports >= quota
 
     def noted(self, row: StudyRow) -> None:
-        """Update the stored row. Another process may have closed the study."""
+        """Update the stored row. Another process may have closed the study, or begun an epoch."""
+        self.is_stale = self.is_stale or row.epoch != self.row.epoch
         self.row = row
 
     def next_stage(self) -> tuple[State, Manifest | None]:

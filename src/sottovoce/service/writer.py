@@ -23,7 +23,7 @@ MOST_WAITING_BYTES = 64 << 20
 MOST_AT_ONCE = 4_096  # reports of one commit
 REST = 0.25  # seconds between looks at what other processes did
 DOUBT = 5.0  # seconds of "not ready" after a failed commit; a readable store may still have a full disk
-QUEUE_FULL, DISK_FULL, UNAVAILABLE = "queue_full", "disk_full", "unavailable"
+QUEUE_FULL, DISK_FULL, UNAVAILABLE, BUG = "queue_full", "disk_full", "unavailable", "internal_error"
 TIDY = 10.0  # seconds between two times that the traces of recent commits are removed
 SLICES = 256  # parts in which the digests of an epoch are dropped, between commits
 
@@ -165,15 +165,17 @@ class CommitWriter:
             problem = UNAVAILABLE
         except Exception as error:  # a bug must not end the thread; its text may hold bytes of a report
             self._log.error("commit_failed", kind=type(error).__name__)
-            problem = UNAVAILABLE
+            problem = BUG
         if problem is not None:
             for one in group:
                 one.reset()
                 one.problem = problem
             for name in by_study:  # what was stored is not known: read it again
                 self.studies[name].is_stale = True
+        if problem in (DISK_FULL, UNAVAILABLE):
             self._doubted = perf_counter() + DOUBT
-        self._note(problem)
+        if problem != BUG:  # a bug says nothing about the store
+            self._note(problem)
         self._untidy = self._untidy or start
         _answer(group)
         self._metrics.commit(group, perf_counter() - start)
@@ -221,7 +223,7 @@ class CommitWriter:
     def _upkeep(self) -> None:
         """When the queue is empty, notice changes by other processes and drop digests of closed epochs in parts.
 
-        It also shows whether the store answers: a load balancer that sees 503 sends no report that would show it.
+        The transaction also shows whether the store answers: a load balancer that sees 503 sends no report.
         """
         try:
             with self._store.transaction() as work:

@@ -7,6 +7,7 @@ in the dark. Every chart stands beside the table of its numbers.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from html import escape
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from typing import NamedTuple
 WIDTH, LEFT, RIGHT = 640, 170, 24
 ROW, TOP, AXIS = 26, 10, 26
 HEIGHT = 260  # of a curve
-COLOUR = "#1f5fa8"
+COLOUR = "#0d5060"
 MOST_ROWS = 40  # of a chart; `largest` chooses them, and says that there are more
 LONGEST = 24  # characters of a label
 
@@ -144,4 +145,20 @@ def _picture(title: str, height: float, parts: Sequence[str]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 {WIDTH} {height}" role="img"'
         f' aria-label="{escape(title)}" font-family="sans-serif" font-size="13" fill="currentColor">'
         f"{''.join(parts)}</svg>"
+    )
+
+
+def signed(chart: str, title: str, source: str) -> str:
+    """A chart for use elsewhere: its title above, and where it comes from below, on white."""
+    size = re.search(r'viewBox="0 0 (\d+) (\d+)"', chart)
+    assert size is not None
+    width, height = int(size[1]), int(size[2])
+    inside = chart[: chart.rindex("</svg>") + 6].replace(
+        "<svg ", f'<svg y="{ROW}" width="{width}" height="{height}" ', 1
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + 2 * ROW}" font-family="sans-serif">'
+        f'<rect width="100%" height="100%" fill="#ffffff"/>'
+        f'<text x="8" y="18" font-size="15" font-weight="bold">{escape(title)}</text>{inside}'
+        f'<text x="8" y="{height + 2 * ROW - 9}" font-size="11" fill="#4b5b61">{escape(source)}</text></svg>'
     )

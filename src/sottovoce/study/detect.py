@@ -15,7 +15,7 @@ from sottovoce.core.channel import Contrast
 from sottovoce.core.channel.shapes import contrast_of, shared_rates
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer, reject
+from sottovoce.core.params import check_integer, check_people, reject
 
 OWNER = "smallest_share"
 POWER = 0.8
@@ -30,7 +30,7 @@ def smallest_share(
     With `among` values, all of their intervals hold at once (Bonferroni). For reports that support a code with two
     rates it is computed from the binomial law of the exact interval; for Hadamard sums by normal approximation.
     """
-    n = check_integer("participants", OWNER, participants, 1, 1 << 53)
+    n = check_people("participants", OWNER, participants)
     check_integer("among", OWNER, among, 1, 1 << 24)
     for name, value in (("level", level), ("power", power)):
         if not isinstance(value, float) or not 0 < value < 1:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.language.display import card
@@ -21,6 +21,17 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.request import Target
 from sottovoce.study import search
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, Ways, normal_quantile
+from sottovoce.study.power.groups import groups_planner
+from sottovoce.study.power.overall import chi_square_power, overall_planner, overall_power, strength_for
+from sottovoce.study.power.test_of import (
+    EQUIVALENCE,
+    GROUPS,
+    TestOf,
+    check_power,
+    difference_for,
+    error_for,
+    power_of_test,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,10 +59,27 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Options, best first; `advice` says in words what follows from them.
+    """Hold the ranked options for one question, best first, with advice in words.
 
-    `solved_for` is what was computed from the other two: "error", "participants" or "epsilon". `measure` says what the
-    standard errors of the options refer to; if there are several values, how they are averaged.
+    Attributes:
+        question: What is estimated.
+        epsilon: The privacy budget of one report.
+        participants: The number of reports.
+        options: The methods with their expected standard errors, best first.
+        solved_for: What was computed from the other two: "error", "participants" or "epsilon".
+        goal: The error to reach, where one was given.
+        level: The level of intervals.
+        subject: What the advice is about, in words.
+        measure: What the standard errors refer to; if there are several values, how they are averaged.
+        advice: What follows from the options, in words.
+
+    Examples:
+        >>> plan = sv.plan(sv.Frequency(sv.Categories(["yes", "no"])), epsilon=1, participants=3000)
+        >>> plan.best.method, round(plan.best.std_error, 3)
+        ('grr', 0.02)
+
+    See also:
+        `plan` makes one.
     """
 
     question: Question
@@ -67,16 +95,20 @@ class Plan:
 
     @property
     def best(self) -> Option:
-        """The first choice."""
+        """Return the first choice."""
         return self.options[0]
 
     @property
     def estimable(self) -> tuple[bool, ...]:
-        """For groups: which are expected to be estimable by the first choice."""
+        """Tell which groups are expected to be large enough for their mean to be shown, with the first choice."""
         return tuple(self.participants >= one.needed for one in self.best.expected)
 
     def explain(self) -> str:
-        """The plan in words."""
+        """Explain the plan in words.
+
+        Returns:
+            Sentences: the advice, then each option.
+        """
         lines = [
             f"{self.subject} at epsilon {self.epsilon}, {self.participants:,} participants;"
             f" standard errors are those of {self.measure}:"
@@ -117,7 +149,11 @@ class Plan:
         return card(f"Plan: {self.subject}", facts, table=(header, rows), notes=[about, self.advice])
 
     def to_frame(self) -> pd.DataFrame:
-        """The options as a table."""
+        """Return the options as a table, best first.
+
+        Returns:
+            A pandas data frame.
+        """
         import pandas as pd
 
         return pd.DataFrame(
@@ -135,7 +171,11 @@ class Plan:
         )
 
     def expected_frame(self) -> pd.DataFrame:
-        """The expected errors of each group with the first choice, as a table; empty for other questions."""
+        """Return the expected errors of each group with the first choice; empty for questions without groups.
+
+        Returns:
+            A pandas data frame.
+        """
         import pandas as pd
 
         expected = self.best.expected
@@ -149,8 +189,58 @@ class Plan:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestPlan(Plan):
+    """The plan of a test: participants, epsilon or the smallest difference, as `solved_for` says.
+
+    Options are those of one sample of all participants. `power` is the probability that the test sees `difference`.
+    """
+
+    __test__: ClassVar[bool] = False  # pytest collects classes of such names
+
+    test: TestOf
+    difference: float
+    power: float
+
+    @property
+    def std_error(self) -> float:
+        """The standard error of the difference, by the best method."""
+        return self.best.std_error / self.test.balance
+
+    def power_of(self, difference: float) -> float:
+        """The probability that a difference of this size is significant."""
+        if self.test.of_shares:
+            n = self.participants * self.test.balance**2
+            return overall_power(self.best.mechanism, difference, n, self.level, self.test.degrees)
+        if self.test.test == GROUPS:
+            planned = strength_for(self.power, self.test.degrees, self.level)
+            return chi_square_power(planned * (difference / self.difference) ** 2, self.test.degrees, self.level)
+        return power_of_test(self.test, difference / self.std_error, self.level)
+
+    def sentence(self) -> str:
+        """The plan in words."""
+        first = round(self.participants * self.test.first)
+        people = f" ({first:,} and {self.participants - first:,})" if self.test.samples == 2 else ""
+        many = f" in each of {self.test.comparisons} comparisons" if self.test.comparisons > 1 else ""
+        many = ", on average over all shares (root mean square)" if self.test.of_shares else many
+        half = self.difference / 2
+        said = (
+            f"Take {self.best.method}: with {self.participants:,} participants{people} at epsilon {self.epsilon}, a"
+            f" test at the level {100 * self.level:g} %"
+        )
+        if self.test.test == EQUIVALENCE:
+            return (
+                f"{said} shows with probability {self.power:g}{many} that two equal samples differ by less than"
+                f" {self.difference:.3g}."
+            )
+        return (
+            f"{said} sees a difference of {self.difference:.3g} with probability {self.power:g}{many}. A difference of"
+            f" {half:.3g} is seen with probability {self.power_of(half):.2g}."
+        )
+
+
 def plan(
-    question: Question,
+    question: Question | TestOf,
     *,
     epsilon: Any = None,
     participants: int | None = None,
@@ -161,23 +251,53 @@ def plan(
     methods: Sequence[str] | None = None,
     mechanism: str | None = None,
     target: str = "population",
+    power: float | None = None,
 ) -> Plan:
-    """Rank the ways to answer a question, given two of epsilon, participants and an error.
+    """Rank the ways to answer a question, from two of epsilon, participants and an error.
 
-    The third is found: the error to expect, the participants needed, or the least epsilon of three digits, from 0.0001
-    on, that is enough. An error is a `std_error`, or the `half_width` of a normal interval at `level`. The first choice
-    meets it with the participants or epsilon found, but not with one participant, or one step of epsilon, less. If a
-    question has several values, the error is the root mean square of theirs, and `Plan.measure` says so.
+    The third is computed: the error to expect, the participants needed, or the smallest epsilon of three digits, from
+    0.0001 on. Errors are exact for the expected answers. If a question has several values, the error is the root mean
+    square of theirs, and `Plan.measure` says so.
 
-    A `prior` describes the expected answers: the shares of all values for a `Frequency`, or "rare" if the error of a
-    value that hardly anyone holds is wanted; a `Prior`, or answers of earlier days, for a `Mean`, a `Variance`, a
-    `Distribution` and what is read from one (of categories their shares); a pair of the groups' shares and their priors
-    for a `GroupMean`; a `Prior` of one coordinate for a `VectorMean`. Without one, answers are taken to be spread
-    evenly.
+    Args:
+        question: What to estimate, such as `Mean(Interval(0, 14))`, or a `TestOf`.
+        epsilon: The privacy budget of one report.
+        participants: The number of reports.
+        std_error: The standard error to reach, in units of the answers; for shares 0.02 is two percentage points.
+        half_width: The half width of a normal interval to reach, instead of `std_error`.
+        level: The level of that interval.
+        prior: The expected answers: shares of all values for a `Frequency`, or "rare" for the error of a value that
+            hardly anyone holds; a `Prior` or earlier answers for numbers and distributions; a pair of the groups'
+            shares and their priors for a `GroupMean`; a `Prior` of one coordinate for a `VectorMean`. Default: spread
+            evenly.
+        methods: Names of the methods to try. Default: all that fit.
+        mechanism: The name of the mechanism that a protocol uses.
+        target: "population", or "sample" for the error of the privacy noise alone.
+        power: For a `TestOf`: the probability that the test sees its difference, 0.8 by default. Two of
+            epsilon, participants and the difference are then given.
 
-    `methods` names the methods to try; `mechanism` is the one that a protocol uses. With `target="sample"`, errors are
-    those of the privacy noise alone.
+    Returns:
+        A `Plan` with options, best first; for a `TestOf` a `TestPlan`.
+
+    Raises:
+        ParameterError: Not exactly two of the three are given, or no method meets the error.
+
+    Examples:
+        >>> smokers = sv.Frequency(sv.Categories(["yes", "no"]))
+        >>> plan = sv.plan(smokers, epsilon=1, half_width=0.03)
+        >>> plan.participants, plan.best.method
+        (4997, 'grr')
+
+    See also:
+        `plan_study` plans several questions with one budget, `Prior` describes expected answers.
     """
+    if isinstance(question, TestOf):
+        if std_error is not None or half_width is not None:
+            raise ParameterError("The plan of a test takes the difference of its TestOf, not std_error or half_width.")
+        options = {"level": level, "prior": prior, "methods": methods, "mechanism": mechanism, "target": target}
+        return _plan_of_test(question, epsilon, participants, 0.8 if power is None else check_power(power), options)
+    if power is not None:
+        raise ParameterError("Power belongs to a test: plan(TestOf(question, difference=...), power=0.8).")
     if not isinstance(question, Question):
         raise reject("question", OWNER, "a question, such as Mean(Interval(0, 10))", question)
     goal = _goal(std_error, half_width, level)
@@ -186,8 +306,12 @@ def plan(
             "A plan needs two of epsilon, participants and an error (std_error or half_width), and finds the third."
         )
     request = Request(question, prior, None if methods is None else tuple(methods), mechanism, Target.of(target), level)
+    return _solved(load(f"study.planners.{question.room}:planner")(request), request, epsilon, participants, goal)
+
+
+def _solved(planner: Planner, request: Request, epsilon: Any, participants: int | None, goal: Goal | None) -> Plan:
+    """The plan of a planner, where two of epsilon, participants and an error are given."""
     budget = None if epsilon is None else check_epsilon(OWNER, epsilon)
-    planner: Planner = load(f"study.planners.{question.room}:planner")(request)
     n = None if participants is None else check_integer("participants", OWNER, participants, planner.fewest, MOST)
     if budget is None and n is not None and goal is not None:
         budget, ways = _least_epsilon(planner, n, goal)
@@ -200,8 +324,37 @@ def plan(
         solved_for = "participants"
     if budget is None or n is None:
         raise AssertionError("Two of three are given.")
-    unadvised = Plan(question, budget, n, ways.options(n), solved_for, goal, level, planner.subject, planner.measure)
+    said = planner.subject, planner.measure
+    unadvised = Plan(request.question, budget, n, ways.options(n), solved_for, goal, request.level, *said)
     return replace(unadvised, advice=_advice(planner, unadvised))
+
+
+def _plan_of_test(
+    test: TestOf, epsilon: Any, participants: int | None, power: float, options: dict[str, Any]
+) -> TestPlan:
+    level = options["level"]
+    given = [value is not None for value in (epsilon, participants, test.difference)]
+    if sum(given) != 2:
+        raise ParameterError("A plan of a test needs two of epsilon, participants and difference; it finds the third.")
+    goal = None if test.difference is None else Decimal(repr(error_for(test, power, level)))
+    if test.of_shares or test.test == GROUPS:
+        names = None if options["methods"] is None else tuple(options["methods"])
+        request = Request(test.question, options["prior"], names, options["mechanism"], Target.POPULATION, level)
+        planner: Planner = (overall_planner if test.of_shares else groups_planner)(test, request, power)
+        best = _solved(planner, request, epsilon, participants, None if goal is None else Goal(goal))
+    else:
+        best = plan(test.question, epsilon=epsilon, participants=participants, std_error=goal, **options)
+    if goal is None:
+        difference = difference_for(test, best.best.std_error, power, level)
+        return _as_test(best, "difference", test, difference, power)
+    return _as_test(best, best.solved_for, test, float(test.difference), power)
+
+
+def _as_test(best: Plan, solved_for: str, test: TestOf, difference: float, power: float) -> TestPlan:
+    """The plan of a test, from the plan of one sample of all participants."""
+    known = {one.name: getattr(best, one.name) for one in fields(best)} | {"solved_for": solved_for}
+    unadvised = TestPlan(**known, test=test, difference=difference, power=power)
+    return replace(unadvised, advice=unadvised.sentence())
 
 
 def _goal(std_error: Any, half_width: Any, level: Any) -> Goal | None:

@@ -36,7 +36,7 @@ _POSITIVE = ("sd", "sigma", "median", "a", "b")
 
 @dataclass(frozen=True, slots=True)
 class NumberLaw:
-    """A law of numbers, kept to the range of the question; whole numbers are rounded, a circle is wound around."""
+    """Law of expected numbers, kept to the range of the question. Whole numbers are rounded; circles wrap around."""
 
     kind: str
     parameters: tuple[tuple[str, float], ...] = ()
@@ -93,6 +93,23 @@ class NumberLaw:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedAttribute:
+    """The answers to one attribute of a cross table: shares, one row for each answer to `by`, or a law of numbers."""
+
+    name: str
+    rows: tuple[tuple[float, ...], ...] = ()
+    by: str = ""
+    law: NumberLaw | None = None
+
+    @classmethod
+    def of(
+        cls, name: str, *, rows: Sequence[Sequence[Any]] = (), by: str = "", law: NumberLaw | None = None
+    ) -> ExpectedAttribute:
+        """An expected attribute, checked as far as possible without the question."""
+        return cls(name, tuple(_of_all("shares", row) for row in rows), by, law)
+
+
+@dataclass(frozen=True, slots=True)
 class ExpectedAnswers:
     """The answers to one question.
 
@@ -100,24 +117,33 @@ class ExpectedAnswers:
         shares: of the categories, or of the groups; None where all are equally common or there are none.
         laws: of the numbers; one for each group, or one for all.
         missing: shares of the reasons for giving no answer.
+        within: shares of the categories within each group, or within all of them alike.
+        attributes: of a cross table; those that are left out have equally common answers.
     """
 
     shares: tuple[float, ...] | None = None
     laws: tuple[NumberLaw, ...] = ()
     missing: tuple[float, ...] = ()
+    within: tuple[tuple[float, ...], ...] = ()
+    attributes: tuple[ExpectedAttribute, ...] = ()
 
     @classmethod
     def of(
-        cls, *, shares: Sequence[Any] | None = None, laws: Sequence[NumberLaw] = (), missing: Sequence[Any] = ()
+        cls,
+        *,
+        shares: Sequence[Any] | None = None,
+        laws: Sequence[NumberLaw] = (),
+        missing: Sequence[Any] = (),
+        within: Sequence[Sequence[Any]] = (),
+        attributes: Sequence[ExpectedAttribute] = (),
     ) -> ExpectedAnswers:
         """Expected answers, checked as far as possible without the question."""
-        listed = None if shares is None else _shares("shares", shares)
-        if listed is not None and abs(sum(listed) - 1) > 1e-6:
-            raise ParameterError("The shares of a population must sum to 1.")
+        listed = None if shares is None else _of_all("shares", shares)
         reasons = _shares("missing", missing)
         if sum(reasons) >= 1:
             raise ParameterError("Not everyone can give no answer: the shares of the reasons must sum to less than 1.")
-        return cls(listed, tuple(laws), reasons)
+        inside = tuple(_of_all("within", row) for row in within)
+        return cls(listed, tuple(laws), reasons, inside, tuple(attributes))
 
     def with_reasons(self, shares: Sequence[float], reasons: int) -> list[float]:
         """Shares of those who answer as shares of all, followed by those of the reasons for giving no answer."""
@@ -139,6 +165,14 @@ def _shares(name: str, shares: Sequence[Any]) -> tuple[float, ...]:
     if not all(0 <= one <= 1 for one in numbers):
         raise ParameterError(f"The {name} of a population must be numbers from 0 to 1.")
     return numbers
+
+
+def _of_all(name: str, shares: Sequence[Any]) -> tuple[float, ...]:
+    """Shares that sum to one, to the last digit."""
+    listed = _shares(name, shares)
+    if abs(sum(listed) - 1) > 1e-6:
+        raise ParameterError(f"The {name} of a population must sum to 1.")
+    return tuple(one / sum(listed) for one in listed)
 
 
 def plain_number(value: Any, domain: Domain) -> Any:

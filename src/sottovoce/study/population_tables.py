@@ -8,15 +8,20 @@ from typing import Any
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError
-from sottovoce.study.population import LAWS, ExpectedAnswers, NumberLaw
+from sottovoce.core.question.reasons import listed_answers
+from sottovoce.study.population import LAWS, ExpectedAnswers, ExpectedAttribute, NumberLaw
 from sottovoce.study.question_tables import Notes
 from sottovoce.study.questions import study_question
 from sottovoce.study.toml_lines import key_lines, line_of
 
 TABLE = "population"
 _PARAMETERS = tuple(dict.fromkeys(name for names, _ in LAWS.values() for name in names))
-KEYS = ("law", "shares", "missing", *_PARAMETERS)
-_REMEDY = 'Write law = "normal", mean = 7 and sd = 1.5 for numbers, or shares = [0.25, 0.75] for categories.'
+KEYS = ("law", "shares", "within", "missing", *_PARAMETERS)
+ATTRIBUTE_KEYS = ("law", "shares", "by", "within", *_PARAMETERS)  # of an attribute of a cross table
+_REMEDY = (
+    'Write law = "normal", mean = 7 and sd = 1.5 for numbers, or shares = { yes = 0.25 } for categories: answers that'
+    " are left out share the rest. With `by`: within = { women = { yes = 0.3 }, men = { yes = 0.2 } }."
+)
 
 
 class PopulationTables:
@@ -26,7 +31,7 @@ class PopulationTables:
         self.tables, self.questions, self.notes = tables, {one.name: one for one in questions}, notes
 
     def population(self) -> dict[str, ExpectedAnswers]:
-        """What is expected of the questions that are described."""
+        """Expected answers of the questions that are described."""
         if not isinstance(self.tables, Mapping):
             self.notes.note((TABLE,), "The population is not a table.", "Write [population.NAME] for each question.")
             return {}
@@ -39,9 +44,11 @@ class PopulationTables:
             elif not isinstance(table, Mapping):
                 self.notes.note((TABLE, name), "This is not a table.", "Write [population.NAME] and its keys.")
             else:
-                self.notes.unknown((TABLE, name), table, KEYS, "key")
+                self.notes.unknown(
+                    (TABLE, name), table, (*asked.attributes, "missing") if asked.attributes else KEYS, "key"
+                )
                 try:
-                    expected = _expected(asked, table)
+                    expected = _expected_attributes(asked, table) if asked.attributes else _expected(asked, table)
                     study_question(asked).check_population(expected)
                     expected_answers[name] = expected
                 except ParameterError as problem:
@@ -82,13 +89,58 @@ class _FirstNote:
 
 
 def _expected(asked: Asked, table: Mapping[str, Any]) -> ExpectedAnswers:
-    listed = asked.answers[: len(asked.answers) - len(asked.missing)]
+    listed = listed_answers(asked.question.choices) or ()
     shares = table.get("shares")
     return ExpectedAnswers.of(
         shares=None if shares is None else _by_name("shares", shares, listed),
         laws=_laws(asked, table),
         missing=_missing(asked, table.get("missing", 0)),
+        within=_within(asked, table.get("within")),
     )
+
+
+def _expected_attributes(asked: Asked, table: Mapping[str, Any]) -> ExpectedAnswers:
+    """Each attribute by itself, or within the answers to another one."""
+    lists = {name: [str(label) for label in domain.labels()] for name, domain in asked.question.domain.fields}
+    described = [
+        _attribute(name, table[name], lists) for name in asked.attributes if isinstance(table.get(name), Mapping)
+    ]
+    if len(described) < len({*table} & {*asked.attributes}):
+        raise ParameterError("The population of an attribute is a table, such as [population.NAME.ATTRIBUTE].")
+    return ExpectedAnswers.of(missing=_missing(asked, table.get("missing", 0)), attributes=described)
+
+
+def _attribute(name: str, table: Mapping[str, Any], lists: Mapping[str, Sequence[str]]) -> ExpectedAttribute:
+    if not {*table} <= {*ATTRIBUTE_KEYS}:
+        raise ParameterError(f"The population of an attribute has the keys {', '.join(ATTRIBUTE_KEYS)}.")
+    by, within, shares = table.get("by", ""), table.get("within"), table.get("shares")
+    if (within is None) != (by == "") or sum(key in table for key in ("shares", "within", "law")) != 1:
+        raise ParameterError(f"The population of {name} needs `shares`, or `by` and `within`, or a `law` of numbers.")
+    if within is not None:
+        if by not in lists or not isinstance(within, Mapping) or not {*within} <= {*lists[by]}:
+            raise ParameterError(f"`within` of {name} needs a table for answers to the attribute that `by` names.")
+        return ExpectedAttribute.of(
+            name, rows=[_by_name("shares", within.get(one, {}), lists[name]) for one in lists[by]], by=by
+        )
+    if shares is not None:
+        return ExpectedAttribute.of(name, rows=[_by_name("shares", shares, lists[name])])
+    parameters = {key: table[key] for key in _PARAMETERS if key in table}
+    if not isinstance(table["law"], str):
+        raise ParameterError(f"The law of a population must be one of {', '.join(LAWS)}.")
+    return ExpectedAttribute.of(name, law=NumberLaw.of(table["law"], **parameters))
+
+
+def _within(asked: Asked, within: Any) -> list[Sequence[Any]]:
+    """Shares of the answers within each group; one table of answers is that of all groups."""
+    if within is None:
+        return []
+    domains = asked.question.answer_lists
+    if len(domains) < 2 or domains[1].choices is None or not isinstance(within, Mapping):
+        raise ParameterError("The key `within` is a table, for a question about shares that has `by`.")
+    groups, answers = (listed_answers(one) or () for one in domains)
+    if all(isinstance(one, Mapping) for one in within.values()) and {*within} <= {*groups}:
+        return [_by_name("shares", within.get(group, {}), answers) for group in groups]
+    return [_by_name("shares", within, answers)]
 
 
 def _laws(asked: Asked, table: Mapping[str, Any]) -> list[NumberLaw]:
@@ -129,10 +181,15 @@ def _missing(asked: Asked, shares: Any) -> Sequence[Any]:
 
 
 def _by_name(key: str, value: Any, names: Sequence[str]) -> Sequence[Any]:
+    """Shares in the order of the answers; answers that a table leaves out have equal parts of what remains."""
     if isinstance(value, Mapping):
-        if {*value} != {*names}:
-            raise ParameterError(f"The {key} of this population must name each answer once.")
-        return [value[name] for name in names]
+        others = [name for name in names if name not in value]
+        if not {*value} <= {*names}:
+            raise ParameterError(f"The {key} of this population name an answer that the question does not have.")
+        if not all(isinstance(share, (int, float)) and 0 <= share <= 1 for share in value.values()):
+            raise ParameterError(f"The {key} of a population must be numbers from 0 to 1.")
+        remaining = max(0.0, 1 - sum(value.values())) if key == "shares" else 0.0
+        return [value.get(name, remaining / max(1, len(others))) for name in names]
     if not isinstance(value, list):
         raise ParameterError(f"The {key} of a population must be a list, or a table by answer.")
     return value

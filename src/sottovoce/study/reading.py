@@ -11,27 +11,26 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Interval
 from sottovoce.core.errors import ParameterError, SpecError
-from sottovoce.core.exchange.manifest import UNITS, Collection
+from sottovoce.core.exchange.study_facts import UNITS, Collection
 from sottovoce.core.language.plural import plural
 from sottovoce.core.question import Mean
 from sottovoce.study.dossier.sentences import LANGUAGES, known
+from sottovoce.study.experiments.arms import StudyExperiment, experiment_problems, read_experiment
 from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import QuestionTable
-from sottovoce.study.questions import file_kinds
+from sottovoce.study.questions import file_kinds, file_words, study_question
+from sottovoce.study.strata import Stratum, read_strata
 from sottovoce.study.study import Study
 from sottovoce.study.toml_lines import key_lines, line_of
 
-TABLES = ("study", "questions", "population", "collection")
-COLLECTION = ("epoch_days", "invitations", "sealed_for", "batch")
+TABLES = ("study", "questions", "population", "collection", "strata", "experiment")
+COLLECTION = ("epoch_days", "invitations", "sealed_for", "batch", "ask_all")
 KEYS = (
-    *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
-    *("unit", "epsilon", "lifetime", "languages"),
-)
-NO_STRATA = (
-    "A study file cannot have strata: no report says to which stratum its participant belongs.",
-    "Serve a study for each stratum and weight the estimates with `over_strata`, or leave the table out.",
+    *("name", "title", "owner", "contact", "purpose", "analysts", "start", "end"),
+    *("unit", "epsilon", "lifetime", "languages", "participants", "stratum"),
 )
 MUST = {
     "name": 'Give the study a short name, such as name = "sleep-2027".',
@@ -41,11 +40,16 @@ MUST = {
     "unit": f"Say what the budget protects: one of {', '.join(UNITS)}. An epsilon means nothing without it.",
     "epsilon": 'Give the budget of one participation, such as epsilon = "1".',
 }
+REMEDIES = MUST | {
+    "title": 'Write title = "Sleep in 2027", or a table by language: title = { en = "Sleep", de = "Schlaf" }.',
+    "participants": "Write how many people you expect, such as participants = 3000.",
+    "lifetime": "Give it as a text or a number.",
+}
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mistake:
-    """What is wrong on a line, and the remedy."""
+    """Mistake on a line, with its remedy."""
 
     line: int
     what: str
@@ -64,7 +68,24 @@ class StudyFileError(ParameterError):
 
 
 def read_study(path: str | Path) -> Study:
-    """The study of a file; all mistakes at once where there are any."""
+    """Read a study file.
+
+    Args:
+        path: A TOML file; the page "Study file" of the reference lists its keys.
+
+    Returns:
+        The `Study`.
+
+    Raises:
+        ParameterError: The file has mistakes. The error lists all of them, each with its key.
+
+    Examples:
+        >>> print(sv.read_study("examples/classroom.toml"))
+        classroom: 3 questions, epsilon 1.5 per person
+
+    See also:
+        `sottovoce study new` writes a study file, `plan_study` plans it.
+    """
     try:
         content = Path(path).read_bytes()
     except OSError as problem:
@@ -117,9 +138,7 @@ class _StudyReader:
 
     def study(self) -> Study | None:
         """The study, if nothing is wrong."""
-        self.unknown((), {key: table for key, table in self.tables.items() if key != "strata"}, TABLES, "table")
-        if "strata" in self.tables:
-            self.note(("strata",), *NO_STRATA)
+        self.unknown((), self.tables, TABLES, "table")
         about = self.tables.get("study")
         if not isinstance(about, Mapping):
             self.note(("study",), "There is no table [study].", "Begin the file with [study] and its keys.")
@@ -137,10 +156,12 @@ class _StudyReader:
             "questions": questions,
             "population": PopulationTables(self.tables.get("population", {}), questions, self).population(),
             "collection": self._collection(),
+            "strata": self._strata(about, languages, questions),
+            "experiment": self._experiment(languages, questions),
         }
         if self.mistakes:
             # What remains is said by the study itself, one sentence at a time, with stand-ins for what is wrong.
-            self._own(about, dates)
+            self._own(about, {**dates, "languages": languages})
             return None
         return self._built(about, rest)
 
@@ -149,7 +170,9 @@ class _StudyReader:
         if self.mistakes:
             return None
         plain = {key: about[key] for key in ("owner", "contact", "purpose", "unit")}
-        others = {key: about[key] for key in ("lifetime", "analysts") if key in about}
+        others = {
+            key: about[key] for key in ("lifetime", "analysts", "title", "participants", "stratum") if key in about
+        }
         try:
             return Study(about["name"], epsilon=about["epsilon"], **plain, **others, **rest)
         except ParameterError as problem:  # about all of it, such as too many questions
@@ -166,18 +189,18 @@ class _StudyReader:
             "unit": "person",
             "epsilon": "1",
         }
-        question: dict[str, Any] = {"questions": {"number": Mean(Interval(0, 1))}}
-        for key in (*good, "lifetime"):
+        others: dict[str, Any] = {"questions": {"number": Mean(Interval(0, 1))}, "languages": rest["languages"]}
+        for key in (*good, "lifetime", "title", "participants"):
             if key not in about:
                 continue
             trial = {**good, key: about[key]}
             if key == "lifetime":
                 trial["epsilon"] = about.get("epsilon", "1")
             try:
-                Study(trial.pop("name"), **trial, **question)
+                Study(trial.pop("name"), **trial, **others)
             except ParameterError as problem:
                 if not (key == "lifetime" and self._noted("epsilon")):
-                    self.note(("study", key), str(problem), MUST.get(key, "Give it as a text or a number."))
+                    self.note(("study", key), str(problem), REMEDIES[key])
         self._lifetime(about)
         start, end = rest.get("start"), rest.get("end")
         if start is not None and end is not None and end < start:
@@ -240,9 +263,10 @@ class _StudyReader:
 
     def _questions(self, languages: Sequence[str]) -> list[Any]:
         tables = self.tables.get("questions")
+        kinds = file_kinds()
         if not isinstance(tables, Mapping) or not tables:
             self.note(
-                ("questions",), "There are no questions.", f"Add a table [questions.NAME]: {', '.join(file_kinds())}."
+                ("questions",), "There are no questions.", f"Add a table [questions.NAME]: {', '.join(file_words())}."
             )
             return []
         questions = []
@@ -251,10 +275,34 @@ class _StudyReader:
             if not isinstance(table, Mapping):
                 self.note(path, "This question is not a table.", "Write [questions.NAME] and its keys.")
                 continue
-            asked = QuestionTable(name, tables, languages, self).asked(file_kinds())
+            asked = QuestionTable(name, tables, languages, self).asked(kinds)
             if asked is not None:
                 questions.append(asked)
         return questions
+
+    def _strata(
+        self, about: Mapping[str, Any], languages: Sequence[str], questions: Sequence[Asked]
+    ) -> tuple[Stratum, ...]:
+        """The strata; a study file names the one that it is served for."""
+        strata = read_strata(self.tables["strata"], languages, self) if "strata" in self.tables else ()
+        if "stratum" in about and about["stratum"] not in [one.name for one in strata]:
+            remedy = "Name one of the tables [strata.NAME], or remove it: `sottovoce serve` writes it."
+            self.note(("study", "stratum"), "The stratum is none of the strata.", remedy)
+        for asked in questions if strata else ():
+            if not study_question(asked).adds_over_strata:
+                said = f"A {asked.question.noun} is not combined over strata."
+                remedy = "Ask for shares, means, quantiles or distributions, or remove [strata]."
+                self.note(("questions", asked.name), said, remedy)
+        return strata
+
+    def _experiment(self, languages: Sequence[str], questions: Sequence[Asked]) -> StudyExperiment | None:
+        if "experiment" not in self.tables:
+            return None
+        about = self.tables.get("study")
+        unit = about.get("unit") if isinstance(about, Mapping) else None
+        for problem in experiment_problems(unit, questions, has_strata="strata" in self.tables):
+            self.note(("experiment",), problem, "")
+        return read_experiment(self.tables["experiment"], languages, questions, self)
 
     def _collection(self) -> Collection:
         table = self.tables.get("collection", {})

@@ -6,14 +6,18 @@ The table of a simulation and that of the real study have the same columns, so t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import Asked
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.study.experiments.comparisons import ArmComparison, all_compared
 from sottovoce.study.questions import study_question
 from sottovoce.study.questions.base import StudyQuestion
 from sottovoce.study.questions.result_lines import ResultLine
@@ -23,17 +27,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    *("study", "question", "measure", "label", "estimate", "std_error", "low", "high", "level"),
-    *("could_be_low", "could_be_high", "n", "epsilon", "method", "simulated"),
+    *("study", "question", "arm", "measure", "label", "estimate", "std_error", "low", "high", "level"),
+    *("could_be_low", "could_be_high", "p_value", "n", "epsilon", "method", "simulated"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionResult:
-    """The estimates of one question."""
+    """The estimates of one question; in an experiment, those of one of its arms."""
 
     asked: Asked
     estimates: Estimates
+    arm: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name of the question, with that of the arm where there is one."""
+        return f"{self.asked.name}~{self.arm}" if self.arm else self.asked.name
 
     @property
     def question(self) -> StudyQuestion:
@@ -45,7 +55,7 @@ class QuestionResult:
         return self.question.lines(self.estimates, level)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StudyResults:
     """All estimates of a study.
 
@@ -59,14 +69,23 @@ class StudyResults:
     level: float = 0.95
 
     def __getitem__(self, name: str) -> QuestionResult:
-        self.study.question(name)
-        return next(one for one in self.questions if one.asked.name == name)
+        if self.study.experiment is not None and "~" not in name:
+            arms = ", ".join(f"{name}~{arm}" for arm in self.study.experiment.names)
+            raise ParameterError(f"This study has an experiment, and its arms are not added: name one of {arms}.")
+        self.study.question(name.partition("~")[0])
+        return next(one for one in self.questions if one.key == name)
+
+    @cached_property
+    def comparisons(self) -> tuple[ArmComparison, ...]:
+        """The arms of the experiment compared with the first one; empty where there is no experiment."""
+        parts = [(one.asked, one.arm, one.estimates) for one in self.questions]
+        return all_compared(self.study.experiment, parts, self.level)
 
     @property
     def doubts(self) -> tuple[str, ...]:
         """Which intervals may miss more often than they promise, and why: a sentence for each question."""
         sentences = {
-            f"{one.asked.name}: {doubt}": None
+            f"{one.asked.name}{f', arm {one.arm}' * bool(one.arm)}: {doubt}": None
             for one in self.questions
             for estimate in one.estimates.values()
             if isinstance(estimate, Estimate)
@@ -79,15 +98,29 @@ class StudyResults:
         """The table that is exported."""
         import pandas as pd
 
-        return pd.DataFrame([row for one in self.questions for row in self._rows(one)], columns=list(COLUMNS))
+        rows = [row for one in self.questions for row in self._rows(one)]
+        return pd.DataFrame([*rows, *self._differences()], columns=list(COLUMNS))
 
     def _rows(self, result: QuestionResult) -> Iterator[dict[str, Any]]:
         first = next((one for one in result.estimates.values() if isinstance(one, Estimate)), None)
-        for line in result.lines(self.level):
+        yield from self._lines(result.asked, result.arm, result.lines(self.level), () if first is None else (first,))
+
+    def _differences(self) -> Iterator[dict[str, Any]]:
+        """The differences between the arms of an experiment, after all estimates."""
+        for one in self.comparisons:
+            yield from self._lines(one.asked, one.name, one.lines, one.estimates)
+
+    def _lines(
+        self, asked: Asked, arm: str, lines: Iterable[ResultLine], estimates: Sequence[Estimate]
+    ) -> Iterator[dict[str, Any]]:
+        """Rows of the table; `estimates` are those that the lines come from."""
+        methods = dict.fromkeys(source.mechanism.name for one in estimates for source in one.sources)
+        for line in lines:
             could = line.could_be or (math.nan, math.nan)
             yield {
                 "study": self.study.name,
-                "question": result.asked.name,
+                "question": asked.name,
+                "arm": arm,
                 "measure": line.measure,
                 "label": line.label,
                 "estimate": line.value,
@@ -97,10 +130,11 @@ class StudyResults:
                 "level": self.level,
                 "could_be_low": could[0],
                 "could_be_high": could[1],
-                "n": 0 if first is None else first.n,
+                "p_value": line.p_value,
+                "n": sum(one.n for one in estimates),
                 "epsilon": decimal_text(self.study.epsilon),
-                "method": "" if first is None else " and ".join(dict.fromkeys(s.mechanism.name for s in first.sources)),
-                "simulated": first is not None and first.simulated,
+                "method": " and ".join(methods),
+                "simulated": any(one.simulated for one in estimates),
             }
 
 
@@ -109,14 +143,15 @@ def results_of(
 ) -> StudyResults:
     """The results of a study, in simulation and in earnest; `report_names` has the report of each question."""
     answered = []
-    for asked in study.questions:
-        report = report_names[asked.name]
+    arms = ("",) if study.experiment is None else study.experiment.names
+    for asked, arm in product(study.questions, arms):
+        report = f"{report_names[asked.name]}: {arm}" if arm else report_names[asked.name]
         begin = f"{report}: "
         own = {
-            name.removeprefix(begin): estimate
+            report_names[asked.name] if name == report else name.removeprefix(begin): estimate
             for name, estimate in estimates.items()
             if name == report or name.startswith(begin)
         }
         if own:
-            answered.append(QuestionResult(asked, study_question(asked).answered(own)))
+            answered.append(QuestionResult(asked, study_question(asked).answered(own), arm))
     return StudyResults(study, tuple(answered), reports, level)

@@ -1,8 +1,8 @@
 """Several questions about one attribute: apart, each of its own participants, or all from one report.
 
-One report through the distribution answers mean, variance, quantiles and shares of ranges together, and all
-participants of the attribute send it. A method for one question alone has less noise, but fewer participants. The
-predicted widths of the intervals decide.
+One report of the distribution answers mean, variance, quantiles and shares of ranges together. All participants of the
+attribute send it. A method for one question alone has less noise but fewer participants, so the plan compares the
+predicted widths of the intervals.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class StudyReport:
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """What was found for the questions about one attribute.
+    """Comparison of shared and separate reports, for the questions about one attribute.
 
     Attributes:
         names: of these questions.
@@ -73,12 +73,12 @@ class Sharing:
         ratios = ", ".join(f"{name} {ratio:.2f}" for name, ratio in self.ratios)
         if self.shared:
             return (
-                f"{_and(self.shared)} share one report ({self.method}, {self.participants:,} participants): their +-"
-                f" are {self.together:.2f} times as wide as apart ({ratios})."
+                f"{_and(self.shared)} share one report ({self.method}, {self.participants:,} participants): their"
+                f" margins are {self.together:.2f} times those of separate reports ({ratios})."
             )
         return (
-            f"{_and(self.names)} are about one attribute and are asked apart: one report ({self.method}) would make"
-            f" their +- {self.together:.2f} times as wide ({ratios})."
+            f"{_and(self.names)} are about one attribute and have separate reports: the margins of one report"
+            f" ({self.method}) would be {self.together:.2f} times as wide ({ratios})."
         )
 
     def _of_goals(self, apart: int) -> str:
@@ -94,7 +94,7 @@ class Sharing:
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class JointReport:
     """The mechanisms that may carry the questions about one attribute."""
 
     questions: tuple[Asked, ...]
@@ -102,7 +102,7 @@ class Joint:
     candidates: tuple[ExpectedDistribution, ...]
 
     @classmethod
-    def of(cls, questions: Sequence[Asked], epsilon: Decimal, level: float, prior: Any, *, quick: bool) -> Joint:
+    def of(cls, questions: Sequence[Asked], epsilon: Decimal, level: float, prior: Any, *, quick: bool) -> JointReport:
         """All methods that answer, or those that are quickly built."""
         known = [name for name in names(Distribution) if not (quick and name in DESIGNED)]
         named = [study_question(one).distribution for one in questions]

@@ -16,14 +16,21 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.protocols.simulate import derived_seed, simulate
+from sottovoce.study.experiments.arms import StudyExperiment
 from sottovoce.study.population import ExpectedAnswers
 from sottovoce.study.questions import study_question
+from sottovoce.study.questions.base import Truth
 from sottovoce.study.results import StudyResults, results_of
+from sottovoce.study.strata import Stratum, combined
 from sottovoce.study.study import Study
 from sottovoce.study.study_plan import PlannedQuestion, StudyPlan
 
 if TYPE_CHECKING:
     import pandas as pd
+
+STRATUM = "stratum"  # the column of a file of answers that names the stratum of each person
+ARM = "arm"  # the column that names the arm of an experiment in which each person answered
+FEWEST_WEIGHTED = 20_000  # rows of the truth of a study with strata
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +38,16 @@ class SimulatedStudy:
     """Results beside the truth among all who could have been asked."""
 
     results: StudyResults
-    truth: Mapping[str, Mapping[tuple[str, str], float]]
+    truth: Mapping[tuple[str, str], Truth]  # by question and arm, as the table has them
 
     def to_frame(self) -> pd.DataFrame:
         """The export of the real study, and two columns more: the truth, and whether the interval holds it."""
         frame = self.results.to_frame()
         known = [
-            self.truth.get(str(question), {}).get((str(measure), str(label)), math.nan)
-            for question, measure, label in zip(frame["question"], frame["measure"], frame["label"], strict=True)
+            self.truth.get((str(question), str(arm)), {}).get((str(measure), str(label)), math.nan)
+            for question, arm, measure, label in zip(
+                *(frame[name] for name in ("question", "arm", "measure", "label")), strict=True
+            )
         ]
         frame["truth"] = known
         near = frame["truth"].to_numpy(copy=True)
@@ -57,26 +66,144 @@ class SimulatedStudy:
 
 
 def simulate_study(plan: StudyPlan, answers: Any, *, seed: int | None = None) -> SimulatedStudy:
-    """One run of a planned study.
+    """Run a planned study once with known answers, and compare the estimates with the truth.
 
-    `answers` is a table or a mapping with a column for each question, under its name or that of its attribute; means by
-    group have a second one, NAME/by. Empty cells are the first reason for giving no answer, where there are any, and
-    refused otherwise.
+    Args:
+        plan: The plan of `plan_study`.
+        answers: A table or a mapping with a column for each question, under its name or the name of its attribute.
+            Means by group have a second column, NAME/by. Empty cells are the first reason for giving no answer, where
+            the question has reasons; else they are refused.
+        seed: The seed of the simulation. Default: secure randomness.
+
+    Returns:
+        The results with the truth beside them; `to_frame` is a table.
+
+    Raises:
+        ParameterError: A column is missing, or nobody was asked one of the questions.
+
+    Examples:
+        >>> smokes = sv.Asked("smokes", sv.Frequency(sv.Categories(["yes", "no"])), texts="Do you smoke?")
+        >>> study = sv.Study("health", epsilon=1, unit="person", owner="Institute", contact="dpo@example.org",
+        ...                  purpose="Plan courses.", questions=[smokes])
+        >>> run = sv.simulate_study(study.plan(3000), {"smokes": ["yes", "no", "no"] * 1000}, seed=1)
+        >>> run.to_frame()["truth"].round(2).tolist()
+        [0.33, 0.67]
+
+    See also:
+        `sottovoce simulate` repeats this for a study file.
     """
     columns = {one.asked.name: _column(one.asked, answers) for one in plan.questions}
     (size,) = {len(column) for column in columns.values()} or {0}
-    places = _assigned(plan, size, seed)
+    report_names = {one.asked.name: one.report for one in plan.questions}
+    study = plan.study
+    if study.strata and not study.stratum:
+        members = _members(study.strata, answers, size, seed)
+        parts = {
+            name: _estimates(plan, columns, rows, derived_seed(seed, f"stratum {name}"))
+            for name, rows in members.items()
+        }
+        estimates = combined(parts, study.strata)
+        everyone = _weighted_rows(study.strata, members, size)
+    else:
+        everyone = np.arange(size)
+        members = {"": everyone} if study.experiment is None else _in_arms(study.experiment, answers, size, seed)
+        estimates = {}
+        for arm, rows in members.items():
+            part = _estimates(plan, columns, rows, derived_seed(seed, f"arm {arm}") if arm else seed)
+            estimates |= {f"{name}: {arm}" if arm else name: one for name, one in part.items()}
+    results = results_of(study, report_names, estimates, plan.level, reports=size)
+    # Without a column of arms everybody would answer the same in all of them.
+    own = members if study.experiment is not None and ARM in answers else {}
+    truth = {
+        (one.asked.name, one.arm): one.question.full_truth(
+            [columns[one.asked.name][row] for row in own.get(one.arm, everyone)], one.estimates
+        )
+        for one in results.questions
+    }
+    return SimulatedStudy(results, truth | _true_differences(results, truth))
+
+
+def _true_differences(results: StudyResults, truth: Mapping[tuple[str, str], Truth]) -> dict[tuple[str, str], Truth]:
+    """The true differences between arms, by question and both arms, where both are known."""
+    known: dict[tuple[str, str], Truth] = {}
+    for one in results.comparisons:
+        first, second = (truth[one.asked.name, arm] for arm in (one.arm, one.baseline))
+        nouns = [(line.measure.removesuffix(" difference"), line.label) for line in one.lines]
+        known[one.asked.name, one.name] = {
+            (f"{noun} difference", label): first[noun, label] - second[noun, label]
+            for noun, label in nouns
+            if (noun, label) in first and (noun, label) in second
+        }
+    return known
+
+
+def _estimates(
+    plan: StudyPlan, columns: Mapping[str, Sequence[Any]], rows: np.ndarray, seed: int | None
+) -> dict[str, Any]:
+    """The estimates from the answers of some rows, by report."""
+    places = _assigned(plan, len(rows), seed)
     estimates: dict[str, Any] = {}
     for place, one in enumerate(plan.reports):
-        chosen = [columns[one.asked.name][int(who)] for who in np.flatnonzero(places == place)]
+        chosen = [columns[one.asked.name][int(who)] for who in rows[places == place]]
         if not chosen:
             raise ParameterError(f"Nobody was asked {one.asked.name}: more participants are needed.")
         for name, estimate in _ask(one, chosen, derived_seed(seed, f"question {place}")).items():
             estimates[name if name == one.asked.name else f"{one.asked.name}: {name}"] = estimate
-    report_names = {one.asked.name: one.report for one in plan.questions}
-    results = results_of(plan.study, report_names, estimates, plan.level, reports=size)
-    truth = {one.asked.name: one.question.truth(columns[one.asked.name], one.estimates) for one in results.questions}
-    return SimulatedStudy(results, truth)
+    return estimates
+
+
+def _in_arms(experiment: StudyExperiment, answers: Any, size: int, seed: int | None) -> dict[str, np.ndarray]:
+    """The rows of each arm: by the column `arm` of the answers, else drawn by the shares of the arms."""
+    if ARM in answers:
+        held = [str(one) for one in _cells(ARM, answers)]
+        if not {*held} <= {*experiment.names}:
+            raise ParameterError(f"The column {ARM} of the answers names an arm that the experiment does not have.")
+    else:
+        held = assigned_arms(experiment, size, seed)
+    return {name: np.flatnonzero([one == name for one in held]) for name in experiment.names}
+
+
+def assigned_arms(experiment: StudyExperiment, size: int, seed: int | None) -> list[str]:
+    """An arm for each person, drawn by the shares of the arms."""
+    shares = [float(experiment.part(arm)) for arm in experiment.arms]
+    drawn: list[str] = np.random.default_rng(derived_seed(seed, ARM)).choice(experiment.names, size, p=shares).tolist()
+    return drawn
+
+
+def _members(strata: Sequence[Stratum], answers: Any, size: int, seed: int | None) -> dict[str, np.ndarray]:
+    """The rows of each stratum: by the column `stratum` of the answers, else drawn in proportion to its people."""
+    names = [one.name for one in strata]
+    if STRATUM in answers:
+        held = [str(one) for one in _cells(STRATUM, answers)]
+        if not {*held} <= {*names}:
+            raise ParameterError(f"The column {STRATUM} of the answers names a stratum that the study does not have.")
+    else:
+        people = np.array([one.people for one in strata], float)
+        held = np.random.default_rng(derived_seed(seed, STRATUM)).choice(names, size, p=people / people.sum()).tolist()
+    return {name: np.flatnonzero([one == name for one in held]) for name in names}
+
+
+def _weighted_rows(strata: Sequence[Stratum], members: Mapping[str, np.ndarray], size: int) -> np.ndarray:
+    """Rows in which each stratum has the weight of its people, for the truth: rows are repeated."""
+    everyone = sum(one.people for one in strata)
+    most = max(size, FEWEST_WEIGHTED)
+    counts = {one.name: round(most * one.people / everyone) for one in strata}
+    return np.concatenate([np.resize(rows, counts[name]) for name, rows in members.items() if len(rows)])
+
+
+def drawn_in_arms(
+    study: Study, population: Mapping[str, ExpectedAnswers], participants: int, seed: int | None
+) -> dict[str, list[Any]]:
+    """The answers of a described population in the arms of an experiment, with a column that names the arm."""
+    assert study.experiment is not None
+    columns: dict[str, list[Any]] = {}
+    held = assigned_arms(study.experiment, participants, seed)
+    for arm in study.experiment.names:
+        expected = study.experiment.expected(arm, tuple(population.items()))
+        part = drawn_answers(study.questions, expected, held.count(arm), derived_seed(seed, f"answers in {arm}"))
+        for name, cells in {**part, ARM: [arm] * held.count(arm)}.items():
+            columns.setdefault(name, []).extend(cells)
+    return columns
 
 
 def drawn_answers(
@@ -106,7 +233,11 @@ def read_answers(study: Study, path: str) -> pd.DataFrame:
     absent = [name for name in needed if name not in frame.columns]
     if absent:
         raise ParameterError(f"The file of answers has no column {absent[0]}: one for each question is needed.")
-    return frame[needed]
+    extra = [STRATUM] if study.strata and not study.stratum else []
+    if extra and STRATUM not in frame.columns:
+        raise ParameterError(f"The file of answers has no column {STRATUM}, which names the stratum of each person.")
+    arms = [ARM] if study.experiment is not None and ARM in frame.columns else []
+    return frame[[*needed, *extra, *arms]]
 
 
 def _assigned(plan: StudyPlan, size: int, seed: int | None) -> np.ndarray:

@@ -9,13 +9,17 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from sottovoce.core.asked import MAX_TEXT, NAME, Asked
+from sottovoce.core.asked import NAME, Asked
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.exchange.manifest import UNITS, Collection, StudyFacts
-from sottovoce.core.params import check_epsilon, decimal_text
+from sottovoce.core.exchange.study_facts import UNITS, Collection, StudyFacts
+from sottovoce.core.language.translated import MAX_TEXT, Texts, texts_by_language
+from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.question import Question
+from sottovoce.study.experiments.arms import StudyExperiment, experiment_problems
+from sottovoce.study.plan import MOST
 from sottovoce.study.population import ExpectedAnswers
 from sottovoce.study.questions import study_question
+from sottovoce.study.strata import Stratum
 from sottovoce.study.study_plan import StudyPlan, plan_study
 
 MAX_QUESTIONS = 200
@@ -24,15 +28,42 @@ _CONTACT = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+|https://\S+")
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Named questions with one budget.
+    """Describe a study: named questions that share one privacy budget.
+
+    Each participant is asked one of the questions, with the whole budget. Most people write a study file and call
+    `read_study`.
 
     Attributes:
-        epsilon: of one participation: each participant is asked one of the questions, with all of it.
-        lifetime: the most that all reports of a device lose together, where it may send several.
-        unit: what the budget protects: a person, a device, or a single event.
-        contact: of the data-protection officer, an address of mail or of a page.
-        collection: how reports reach the collector.
-        population: the answers that are expected, by question: plans and simulations use them where there are no data.
+        name: A short name for files and addresses.
+        epsilon: The privacy budget of one participation.
+        unit: What the budget protects: "person", "device" or "event".
+        owner: Who is responsible for the study.
+        contact: The data-protection contact: an address of mail or of a page.
+        purpose: What the study is for, in one sentence.
+        questions: The questions, as `Asked`.
+        lifetime: The largest loss of all reports of a device together, where it may send several.
+        analysts: Who analyses the results.
+        start: The first day.
+        end: The last day.
+        languages: The languages of the participant's page.
+        collection: How reports reach the collector.
+        population: The expected answers, by question. Plans and simulations use them where there are no data.
+        title: The title for readers; empty where the name is used.
+        translations: The title and the purpose in further languages.
+        participants: How many people are expected, where the study says so.
+        strata: The public strata, each with its number of people, where results are weighted by them.
+        stratum: The stratum that this study asks, where it is one of several.
+        experiment: The arms of an experiment, where participants are shown different texts.
+
+    Examples:
+        >>> smokes = sv.Asked("smokes", sv.Frequency(sv.Categories(["yes", "no"])), texts="Do you smoke?")
+        >>> study = sv.Study("health", epsilon=1, unit="person", owner="Institute", contact="dpo@example.org",
+        ...                  purpose="Plan courses.", questions=[smokes])
+        >>> print(study)
+        health: 1 questions, epsilon 1 per person
+
+    See also:
+        `read_study` reads a study file, `plan_study` plans it.
     """
 
     name: str
@@ -49,6 +80,12 @@ class Study:
     languages: tuple[str, ...] = ("en",)
     collection: Collection | None = None
     population: tuple[tuple[str, ExpectedAnswers], ...] = ()
+    title: str = ""
+    translations: tuple[tuple[str, Texts], ...] = ()
+    participants: int | None = None
+    strata: tuple[Stratum, ...] = ()
+    stratum: str = ""
+    experiment: StudyExperiment | None = None
 
     def __init__(
         self,
@@ -58,7 +95,7 @@ class Study:
         unit: str,
         owner: str,
         contact: str,
-        purpose: str,
+        purpose: str | Mapping[str, str],
         questions: Mapping[str, Question | Asked] | Sequence[Asked],
         lifetime: Any = None,
         analysts: str = "",
@@ -67,14 +104,24 @@ class Study:
         languages: Sequence[str] = ("en",),
         collection: Collection | None = None,
         population: Mapping[str, ExpectedAnswers] | Sequence[tuple[str, ExpectedAnswers]] = (),
+        title: str | Mapping[str, str] = "",
+        translations: Sequence[tuple[str, Texts]] = (),
+        participants: int | None = None,
+        strata: Sequence[Stratum] = (),
+        stratum: str = "",
+        experiment: StudyExperiment | None = None,
     ) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ParameterError("The name of a study is made like that of a question, such as sleep-2027.")
         if unit not in UNITS:
             raise ParameterError(f"The unit of privacy must be one of {', '.join(UNITS)}.")
-        for word, text in (("owner", owner), ("purpose", purpose)):
-            if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
-                raise ParameterError(f"The {word} of a study must be a text of 1 to {MAX_TEXT} characters.")
+        if not isinstance(owner, str) or not owner.strip() or len(owner) > MAX_TEXT:
+            raise ParameterError(f"The owner of a study must be a text of 1 to {MAX_TEXT} characters.")
+        languages = tuple(languages) or ("en",)
+        spoken = {"purpose": _spoken("purpose", purpose, languages)}
+        if title:
+            spoken["title"] = _spoken("title", title, languages)
+        further = {key: texts[1:] for key, texts in spoken.items() if texts[1:]}
         if not isinstance(contact, str) or not _CONTACT.fullmatch(contact):
             raise ParameterError("The contact must be an address of mail, or of a page that begins with https://.")
         budget = check_epsilon("a study", epsilon)
@@ -83,28 +130,54 @@ class Study:
             raise ParameterError("The lifetime budget must be at least the epsilon of one participation.")
         if start is not None and end is not None and end < start:
             raise ParameterError("A study must not end before it starts.")
+        if participants is not None:
+            check_integer("participants", "a study", participants, 1, MOST)
+        if stratum:
+            name, spoken = _in_stratum(name, spoken, strata, stratum)
+            further = {key: texts[1:] for key, texts in spoken.items() if texts[1:]}
         asked = _questions(questions)
+        if experiment is not None:
+            for problem in experiment_problems(unit, asked, has_strata=bool(strata)):
+                raise ParameterError(problem)
         values: dict[str, Any] = {
             "name": name,
             "epsilon": budget,
             "unit": unit,
             "owner": owner,
             "contact": contact,
-            "purpose": purpose,
+            "purpose": spoken["purpose"][0][1],
             "questions": asked,
             "lifetime": lifetime_budget,
             "analysts": analysts,
             "start": start,
             "end": end,
-            "languages": tuple(languages) or ("en",),
+            "languages": languages,
             "collection": collection,
             "population": _population(population, asked),
+            "title": spoken["title"][0][1] if "title" in spoken else "",
+            "translations": tuple(sorted((dict(translations) | further).items())),
+            "participants": participants,
+            "strata": tuple(strata),
+            "stratum": stratum,
+            "experiment": experiment,
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
 
+    @property
+    def family(self) -> str:
+        """The name of the study file, without that of a stratum."""
+        return self.name.removesuffix(f"-{self.stratum}") if self.stratum else self.name
+
     def question(self, name: str) -> Asked:
-        """One of the questions."""
+        """Return one of the questions.
+
+        Args:
+            name: The name of the question.
+
+        Returns:
+            The question as `Asked`.
+        """
         for asked in self.questions:
             if asked.name == name:
                 return asked
@@ -134,14 +207,53 @@ class Study:
             None if self.end is None else self.end.isoformat(),
             self.languages,
             self.collection or Collection(),
+            self.title,
+            self.translations,
+            () if self.experiment is None else self.experiment.arms,
         )
 
     def plan(self, participants: int, *, level: float = 0.95, priors: Mapping[str, Any] | None = None) -> StudyPlan:
-        """The method, the share of the participants and the expected error of every question."""
+        """Plan the method, the share of the participants and the expected error of every question.
+
+        Args:
+            participants: How many people take part.
+            level: The level of intervals.
+            priors: The expected answers by question. Default: the population of the study.
+
+        Returns:
+            A plan, as `plan_study` gives it.
+        """
         return plan_study(self, participants, level=level, priors=priors)
 
     def __str__(self) -> str:
-        return f"{self.name}: {len(self.questions)} questions, epsilon {decimal_text(self.epsilon)} per {self.unit}"
+        arms = "" if self.experiment is None else f", {len(self.experiment.arms)} arms"
+        return (
+            f"{self.name}: {len(self.questions)} questions{arms}, epsilon {decimal_text(self.epsilon)} per {self.unit}"
+        )
+
+
+def _spoken(key: str, text: object, languages: Sequence[str]) -> Texts:
+    """The title or the purpose by language; the first language of the study is the first."""
+    texts = {languages[0]: text} if isinstance(text, str) else text
+    pairs = dict(texts_by_language(texts, f"{key} of a study"))
+    if languages[0] not in pairs or not {*pairs} <= {*languages}:
+        raise ParameterError(f"The {key} of a study must be in its languages, at least in {languages[0]}.")
+    return tuple((language, pairs[language]) for language in languages if language in pairs)
+
+
+def _in_stratum(
+    name: str, spoken: Mapping[str, Texts], strata: Sequence[Stratum], stratum: str
+) -> tuple[str, dict[str, Texts]]:
+    """The name and the title of the study of one stratum: participants read to which one they belong."""
+    own = next((one for one in strata if one.name == stratum), None)
+    if own is None:
+        raise ParameterError("The stratum of a study must be one of its strata.")
+    title = spoken.get("title") or tuple((language, name) for language, _ in spoken["purpose"])
+    titles = tuple((language, f"{text} ({own.label(language)})") for language, text in title)
+    named = f"{name}-{stratum}"
+    if not NAME.fullmatch(named):
+        raise ParameterError("The names of a study and of its stratum have at most 39 characters together.")
+    return named, {**spoken, "title": titles}
 
 
 def _questions(questions: Any) -> tuple[Asked, ...]:
@@ -175,7 +287,9 @@ def _of_attribute(asked: Asked, others: Sequence[Asked]) -> Asked:
         asked,
         texts=asked.texts or first.texts,
         unit=asked.unit or first.unit,
+        units=asked.units or first.units,
         labels=asked.labels or (first.labels if asked.answers == first.answers else ()),
+        group_texts=asked.group_texts or first.group_texts,
     )
 
 

@@ -23,14 +23,14 @@ from sottovoce.core.question import Distribution
 from sottovoce.core.registry import names
 from sottovoce.core.round import Protocol
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
-from sottovoce.protocols.ask import AskEveryone
 from sottovoce.protocols.nested.parallel import MOST_WEIGHT, Branch, Parallel
 from sottovoce.study import search
+from sottovoce.study.experiments.planned import asked_in_arms, experiment_texts, in_all, in_smallest
 from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
 from sottovoce.study.planners.distribution import DESIGNED, built_for, expected_of
 from sottovoce.study.questions import study_question
-from sottovoce.study.sharing import Joint, Sharing, StudyReport, attributes_of, ratio_of, shared_option
+from sottovoce.study.sharing import JointReport, Sharing, StudyReport, attributes_of, ratio_of, shared_option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from sottovoce.study.study import Study
 
 OWNER = "a study's plan"
+NO_PARTICIPANTS = (
+    "The plan of a study needs participants or goals. Write participants = 3000 under [study], or give --participants"
+    " or --goal."
+)
 PILOT = 100_000  # participants of a plan that is scaled
 
 
@@ -49,6 +53,8 @@ class PlannedQuestion:
         participants: how many send the report that answers it, on average.
         plan: of the question with the reasons for giving no answer among the answers.
         without_reasons: the expected half-width if there were no such reasons; None where there are none.
+        half_width: expected half-width; in an experiment, that of the smallest arm.
+        smallest_difference: in an experiment, the difference between two arms that is seen with power 0.8, if known.
         report: the question under whose name the report is sent: its own, unless questions share a report.
     """
 
@@ -60,6 +66,7 @@ class PlannedQuestion:
     goal: Decimal | None = None
     report: str = ""
     shared: bool = False
+    smallest_difference: float | None = None
 
     @property
     def procedure(self) -> Mechanism | Protocol:
@@ -107,11 +114,13 @@ class StudyPlan:
     def protocol(self) -> Parallel:
         """All reports side by side, each with its share of the participants."""
         largest = max(one.participants for one in self.reports)
+        experiment = self.study.experiment
+        branches = (
+            (one, asked_in_arms(one.procedure, one.asked.name, experiment), one.participants * MOST_WEIGHT)
+            for one in self.reports
+        )
         return Parallel(
-            tuple(
-                Branch(one.asked.name, _protocol(one), max(1, one.participants * MOST_WEIGHT // (2 * largest)))
-                for one in self.reports
-            )
+            tuple(Branch(one.asked.name, asked, max(1, weight // (2 * largest))) for one, asked, weight in branches)
         )
 
     def manifest(self) -> Manifest:
@@ -127,9 +136,21 @@ class StudyPlan:
             f" {self.study.unit}; +- is half the width of an interval at {100 * self.level:g} %."
         )
         shared = [one.text() for one in self.sharing]
+        if self.study.strata and not self.study.stratum:
+            shared.append(self._strata_text())
+        shared += experiment_texts(self)
         return "\n".join([first, *(one.text() for one in self.questions), *shared, self.advice])
 
     __str__ = text
+
+    def _strata_text(self) -> str:
+        """How many participants each stratum needs for these margins."""
+        everyone = sum(one.people for one in self.study.strata)
+        counts = (f"{one.name} {round(self.participants * one.people / everyone):,}" for one in self.study.strata)
+        return (
+            f"Strata, by the same methods: {', '.join(counts)} participants, in proportion to their people. With other"
+            " numbers the weighted estimates have wider intervals."
+        )
 
     def half_width(self, name: str, *, epsilon: Decimal | None = None, participants: int | None = None) -> float:
         """What the +- of a question would be with another epsilon, or another number of its own participants."""
@@ -171,23 +192,50 @@ def plan_study(
     priors: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] = silent,
 ) -> StudyPlan:
-    """The plan for a number of participants; or, with goals, for the participants or the epsilon that meet them.
+    """Plan a study: the method, the share of participants and the margin of every question.
 
-    With goals and participants the epsilon is found, unless `find` says otherwise; questions without a goal get as many
-    participants as those with one on average. While an epsilon is searched for, distributions are asked by methods
-    that are quickly built. Answers are expected to be like `priors`, by question, else like the study's population.
-    `tell` is called with each step, since designs may take seconds.
+    With goals, the participants or the epsilon that meet them are computed. Questions without a goal get as many
+    participants as those with one on average.
+
+    Args:
+        study: The study.
+        participants: How many people take part. Default: the number of the study.
+        goals: Texts such as "smokes +- 2 points", or "smokes differs by 4 points" between the arms of an experiment,
+            which is then seen with probability 0.8. With goals and participants the epsilon is computed.
+        find: "participants" or "epsilon": what is computed from the goals.
+        level: The level of intervals.
+        priors: The expected answers by question. Default: the population of the study.
+        tell: Called with the name of each step, because designs may take seconds.
+
+    Returns:
+        A plan, which prints as one line per question.
+
+    Raises:
+        ParameterError: There are neither participants nor goals, or a goal does not fit its question.
+
+    Examples:
+        >>> smokes = sv.Asked("smokes", sv.Frequency(sv.Categories(["yes", "no"])), texts="Do you smoke?")
+        >>> study = sv.Study("health", epsilon=1, unit="person", owner="Institute", contact="dpo@example.org",
+        ...                  purpose="Plan courses.", questions=[smokes])
+        >>> print(str(sv.plan_study(study, 3000)).splitlines()[1])
+        smokes: grr, 3,000 participants, +- 3.87 points, 1 byte
+
+    See also:
+        `plan` for one question, `simulate_study` to try the plan.
     """
-    wanted = {goal.name: goal for goal in read_goals(study.question, goals)}
+    wanted = {goal.name: goal for goal in read_goals(study.question, goals, study.experiment, level)}
     planner = _Planner(study, level, dict(priors or {}), wanted, tell=tell)
     if not wanted:
+        participants = study.participants if participants is None else participants
         if participants is None:
-            raise ParameterError("A plan of a study needs participants, or goals.")
-        n = check_integer("participants", OWNER, participants, len(study.questions), MOST)
+            raise ParameterError(NO_PARTICIPANTS)
+        n = in_smallest(
+            study.experiment, check_integer("participants", OWNER, participants, len(study.questions), MOST)
+        )
         return planner.made(study.epsilon, *planner.by_share(study.epsilon, n), "error")
     if participants is None:
         return planner.made(study.epsilon, *planner.needed(study.epsilon), "participants")
-    n = check_integer("participants", OWNER, participants, len(study.questions), MOST)
+    n = in_smallest(study.experiment, check_integer("participants", OWNER, participants, len(study.questions), MOST))
     planner = replace(planner, quick=True)
     epsilon = planner.least_epsilon(n)
     reports, sharing = planner.needed(epsilon)
@@ -283,7 +331,7 @@ class _Planner:
     def made(self, epsilon: Decimal, reports: Reports, sharing: Sequence[Sharing], solved_for: str) -> StudyPlan:
         of = {name: report for report in reports for name in report.names}
         questions = tuple(self._planned(asked, epsilon, of[asked.name]) for asked in self.study.questions)
-        total = sum(report.participants for report in reports)
+        total = sum(in_all(self.study.experiment, report.participants) for report in reports)
         advice = self._advice(questions, epsilon, len(reports))
         about = (solved_for, advice, tuple(sharing), self.priors)
         return StudyPlan(self.study, epsilon, total, self.level, questions, *about)
@@ -299,11 +347,17 @@ class _Planner:
             subject, measure = f"A {asked.question.noun}", f"the {asked.question.noun}"
             question_plan = Plan(asked.question, epsilon, n, (option,), "error", None, self.level, subject, measure)
         if asked.missing:
-            other = self._width(asked, plan(asked.question, epsilon=epsilon, participants=n, level=self.level))
+            alone = replace(asked, missing=(), labels=())
+            own = replace(self, quick=True)._plan(alone, epsilon, n)
+            other = study_question(alone).half_width(own, self.level)
         width = self._width(asked, question_plan)
         size = None if goal is None else goal.half_width
         first = next(one.name for one in self.study.questions if one.name in report.names)
-        return PlannedQuestion(asked, n, question_plan, width, other, size, first, report.expected is not None)
+        experiment = self.study.experiment
+        seen = None if experiment is None else experiment.smallest_difference(asked, width, self.level)
+        everyone = in_all(self.study.experiment, n)
+        shared = report.expected is not None
+        return PlannedQuestion(asked, everyone, question_plan, width, other, size, first, shared, seen)
 
     def _plan(self, asked: Asked, epsilon: Decimal, n: int, methods: Sequence[str] | None = None) -> Plan:
         self.tell(f"planning {asked.name} at epsilon {decimal_text(epsilon)}")
@@ -321,22 +375,22 @@ class _Planner:
             return None
         return [name for name in names(Distribution) if name not in DESIGNED]
 
-    def _joint(self, group: Sequence[Asked], epsilon: Decimal) -> Joint:
+    def _joint(self, group: Sequence[Asked], epsilon: Decimal) -> JointReport:
         self.tell(f"comparing one report for {' and '.join(one.name for one in group)} with several")
-        return Joint.of(group, epsilon, self.level, self._expected(group[0]), quick=self.quick)
+        return JointReport.of(group, epsilon, self.level, self._expected(group[0]), quick=self.quick)
 
     def _expected(self, asked: Asked) -> Any:
-        """What is expected of an attribute, for the shares of its buckets."""
+        """Expected answers of an attribute, for the shares of its buckets."""
         return expected_of(asked.question.domain, self._prior(asked))
 
     def _prior(self, asked: Asked) -> Any:
-        """What is expected; of a number with reasons, where nothing is known, that one person in ten gives one."""
+        """Expected answers. Of a number with reasons, where nothing is known, one person in ten gives a reason."""
         prior = self.priors.get(asked.name, self.priors.get(self.study.attribute(asked.name)))
         if prior is not None:
             return prior
         expected = self.study.expected(asked.name)
         if expected is not None:
-            return study_question(asked).prior(expected)
+            return study_question(asked).prior(expected if asked.missing else replace(expected, missing=()))
         return study_question(asked).default_prior()
 
     def _width(self, asked: Asked, plan: Plan) -> float:
@@ -345,6 +399,7 @@ class _Planner:
 
     def width_at(self, one: PlannedQuestion, epsilon: Decimal, n: int) -> float:
         """The expected half-width of a planned question, by the same method, with another epsilon or participants."""
+        n = in_smallest(self.study.experiment, n)
         name = one.procedure.name if isinstance(one.procedure, Mechanism) else None
         if not one.shared or name is None:
             return self._width(one.asked, self._plan(one.asked, epsilon, n, None if name is None else [name]))
@@ -360,23 +415,24 @@ class _Planner:
             for one in questions
             if one.shared or one.asked.question.read_from_curve
         ]
-        most = f"{math.sqrt(0.5):.2f}" if not doubled else f"{math.sqrt(0.5):.2f} to {max(doubled):.2f}"
-        said = [f"Twice the participants make every +- {most} times as wide."]
+        said = [f"With twice as many participants all margins shrink by {shrinkage(math.sqrt(0.5), *doubled)}."]
         more = min(Decimal(20), epsilon * Decimal("1.5"))
         gains = [ratio_of(self.width_at(one, more, one.participants), one.half_width) for one in questions]
-        said.append(
-            f"An epsilon of {decimal_text(more)} makes them {min(gains):.2f} to {max(gains):.2f} times as wide."
-        )
+        said.append(f"With an epsilon of {decimal_text(more)} they shrink by {shrinkage(*gains)}.")
         if reports > 1:
-            factor = math.sqrt((reports - 1) / reports)
-            said.append(f"Each question that is left out makes the others {factor:.2f} times as wide.")
+            others = shrinkage(math.sqrt((reports - 1) / reports))
+            said.append(f"Dropping one question would shrink the other margins by {others}.")
         costly = [one for one in questions if one.without_reasons and one.half_width > 1.2 * one.without_reasons]
         for one in costly:
-            ratio = one.half_width / (one.without_reasons or 1)
-            said.append(f"Reasons for giving no answer make {one.asked.name} {ratio:.2f} times as wide.")
+            more_wide = one.half_width / (one.without_reasons or 1) - 1
+            reasons = " and ".join(f'"{reason}"' for reason in one.asked.missing)
+            said.append(f"The margin of {one.asked.name} is {100 * more_wide:.0f} % wider for allowing {reasons}.")
         return " ".join(said)
 
 
-def _protocol(one: PlannedQuestion) -> Protocol:
-    procedure = one.procedure
-    return AskEveryone(procedure, one.asked.name) if isinstance(procedure, Mechanism) else procedure
+def shrinkage(*ratios: float) -> str:
+    """By how much margins shrink, where they become these ratios of what they are: "29 %" or "12 to 29 %"."""
+    least, most = (max(0, round(100 * (1 - ratio))) for ratio in (max(ratios), min(ratios)))
+    if least == most:
+        return f"{most} %"
+    return f"{least} to {most} %" if least else f"up to {most} %"

@@ -18,6 +18,7 @@ from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.errors import ParameterError
 
 Floats = NDArray[np.float64]
+MAX_MASK_BITS = 12  # of a mask between two stages, whose law is summed mask by mask
 
 
 @singledispatch
@@ -61,7 +62,7 @@ def _(channel: Table, code: int) -> Floats:
 def _(channel: Block, code: int) -> Floats:
     sets = channel.sets
     row = np.full(sets.outputs, (UNIT - channel.inside) / UNIT / (sets.outputs - sets.size))
-    row[[sets.inside(code, index) for index in range(sets.size)]] = channel.inside / UNIT / sets.size
+    row[[sets.output(code, index, True) for index in range(sets.size)]] = channel.inside / UNIT / sets.size
     return row
 
 
@@ -115,11 +116,22 @@ def _(channel: Rounding, code: int) -> Floats:
     return row
 
 
+def _mask_row(channel: Channel, code: int) -> Floats:
+    """The probability of each mask that a stage hands on to the next one."""
+    if channel.payload_bits > MAX_MASK_BITS:
+        raise ParameterError(
+            f"Masks of {channel.payload_bits} bits inside a composition are too many to sum up its law: at most"
+            f" {MAX_MASK_BITS} bits are supported."
+        )
+    masks = range(1 << channel.payload_bits)
+    return np.array([float(channel.likelihood(mask, code)) if channel.contains(mask) else 0.0 for mask in masks])
+
+
 @law_row.register(Then)
 @law_row.register(Chain)
 def _(channel: Then | Chain, code: int) -> Floats:
     if rounding_of(channel) is channel.first:
         return law_row(channel.second, code)
-    between = law_row(channel.first, code)
+    between = law_row(channel.first, code) if outputs_of(channel.first) is not None else _mask_row(channel.first, code)
     rows = [between[m] * law_row(channel.second, int(m)) for m in np.flatnonzero(between)]
     return np.asarray(np.sum(rows, axis=0, dtype=np.float64))

@@ -35,7 +35,7 @@ def add_uniform(cells: Ints, totals: Ints, rng: np.random.Generator) -> None:
 def add_members(sets: Any, cells: Ints, reports: Ints, rng: np.random.Generator) -> None:
     """Add reports[run, code] reports, uniform over the set of the code."""
     for code in np.flatnonzero(reports.any(axis=0)):
-        members = [sets.inside(int(code), index) for index in range(sets.size)]
+        members = [sets.output(int(code), index, True) for index in range(sets.size)]
         cells[:, members] += rng.multinomial(reports[:, code], np.full(sets.size, 1 / sets.size))
 
 

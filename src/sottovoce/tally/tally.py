@@ -35,10 +35,26 @@ _EPOCH_BYTES = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """Counts of the reports of one mechanism; `simulated` if the noise of any of them came from a seed.
+    """Hold the counts of the reports of one mechanism: integers that add up in any order.
 
-    Tallies with the same counts are equal, whether marked as a simulation or not; a sum has the mark if a part has it.
-    `epoch` counts the times that a question is asked, from 0 on; tallies of different epochs do not add up.
+    A tally with equal counts is equal, marked as a simulation or not. A sum is marked if a part is.
+
+    Args:
+        mechanism: The mechanism of the reports.
+        n: The number of reports.
+        cells: The counts, as many as the mechanism has cells.
+        simulated: True if the noise of any report came from a seed.
+        epoch: How often the question was asked before, from 0 on. Tallies of different epochs do not add up.
+
+    Examples:
+        >>> m = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)
+        >>> north = m.tally(m.privatize(["yes"] * 60 + ["no"] * 40, seed=1))
+        >>> south = m.tally(m.privatize(["yes"] * 20 + ["no"] * 80, seed=2))
+        >>> north.merge(south)
+        Tally(grr a057833cc5b7, n=200, 2 cells, simulation)
+
+    See also:
+        `Mechanism.tally` counts reports, `combine` estimates from tallies of different mechanisms.
     """
 
     mechanism: Mechanism
@@ -70,12 +86,20 @@ class Tally:
 
     @classmethod
     def empty(cls, mechanism: Mechanism, epoch: int = 0) -> Tally:
-        """The tally of no reports."""
+        """Build the tally of no reports.
+
+        Args:
+            mechanism: The mechanism whose reports will be added.
+            epoch: The epoch of these reports.
+
+        Returns:
+            A tally with zeros.
+        """
         return cls(mechanism, 0, np.zeros(mechanism.cells, np.int64), epoch=epoch)
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the mechanism."""
+        """Return the fingerprint of the mechanism."""
         return self.mechanism.fingerprint
 
     def __add__(self, other: object) -> Tally:
@@ -84,14 +108,31 @@ class Tally:
         return self.merge(other)
 
     def merge(self, other: Tally) -> Tally:
-        """The tally of the reports of both, which must be of one mechanism and one epoch."""
+        """Add the counts of another tally of the same mechanism and epoch.
+
+        Args:
+            other: The tally to add. Nobody's report may be in both.
+
+        Returns:
+            A new tally.
+
+        Raises:
+            MismatchError: The mechanisms or the epochs differ.
+        """
         check_same(self.mechanism, other.mechanism, "add tallies")
         _check_epochs({self.epoch, other.epoch})
         simulated = self.simulated or other.simulated
         return Tally(self.mechanism, self.n + other.n, self.cells + other.cells, simulated, self.epoch)
 
     def update(self, reports: Any) -> Tally:
-        """The tally of these and further reports."""
+        """Count further reports into a new tally.
+
+        Args:
+            reports: What `Mechanism.tally` takes.
+
+        Returns:
+            A new tally with all reports.
+        """
         further: Tally = self.mechanism.tally(reports)
         return self + replace(further, epoch=self.epoch)
 
@@ -121,9 +162,13 @@ class Tally:
         return card(f"Tally of {self.mechanism.name}", facts, simulated=self.simulated)
 
     def to_rows(self) -> Iterator[tuple[int, int]]:
-        """(cell, count) for every cell that is not zero, after the row (-1, n); of a simulation also a row (-2, 1).
+        """Write the tally as rows (cell, count) for a database; zeros are left out.
 
-        In a later epoch 2**32 times the epoch is added to all cells, so that engines keep the sums of epochs apart.
+        The row (-1, n) comes first; a simulation also has a row (-2, 1). In a later epoch 2**32 times the epoch is
+        added to all cells, so that a database keeps the sums of epochs apart.
+
+        Returns:
+            Rows of two integers, which `from_rows` adds up.
         """
         first = self.epoch * _ROWS
         yield first - 1, self.n
@@ -134,7 +179,15 @@ class Tally:
 
     @classmethod
     def from_rows(cls, mechanism: Mechanism, rows: Iterable[tuple[int, int]]) -> Tally:
-        """The sum of rows from any number of tallies of one epoch."""
+        """Add up rows from any number of tallies of one epoch.
+
+        Args:
+            mechanism: The mechanism of the tallies.
+            rows: Rows of `to_rows`, in any order.
+
+        Returns:
+            The sum as one tally.
+        """
         counts: Counter[int] = Counter()
         epochs: set[int] = set()
         size = mechanism.cells
@@ -154,9 +207,12 @@ class Tally:
         return cls(mechanism, n, cells, simulated, max(epochs, default=0))
 
     def to_bytes(self) -> bytes:
-        """Self-describing bytes: whether it is a simulation, specification, number of reports, cells, and a digest.
+        """Write the tally as self-describing bytes with its specification and a digest.
 
-        After the cells the epoch, if it is not 0, which the first byte says as well.
+        The epoch follows the cells where it is not 0; the first byte says so.
+
+        Returns:
+            Bytes that `from_bytes` reads.
         """
         spec = canonical(self.mechanism.spec())
         body = b"".join(
@@ -174,16 +230,29 @@ class Tally:
 
     @classmethod
     def from_bytes(cls, data: bytes, *, mechanism: Mechanism | None = None, budget: Budget | None = None) -> Tally:
-        """The tally of these bytes; where a mechanism is given, it must be the same one."""
+        """Read a tally from its bytes.
+
+        Args:
+            data: The bytes of `to_bytes`.
+            mechanism: The mechanism that is expected; another one is refused. Default: the one in the bytes.
+            budget: A budget of work that several files share.
+
+        Returns:
+            The tally.
+
+        Raises:
+            ReportError: The bytes are damaged.
+            MismatchError: The tally belongs to another mechanism.
+        """
         head = len(_MAGIC) + 5
         if not isinstance(data, bytes) or len(data) < head + 8 + _DIGEST or not data.startswith(_MAGIC):
-            raise ReportError("These bytes are not a tally of this version.")
+            raise ReportError("The bytes are not a tally of this version.")
         body, digest = data[:-_DIGEST], data[-_DIGEST:]
         if hashlib.sha256(body).digest() != digest:
             raise ReportError("This tally is damaged or cut off: its digest does not match.")
         mark, length = data[len(_MAGIC)], int.from_bytes(data[len(_MAGIC) + 1 : head], "little")
         if mark > 3:
-            raise ReportError("These bytes are not a tally of this version.")
+            raise ReportError("The bytes are not a tally of this version.")
         body, later = (body[:-_EPOCH_BYTES], body[-_EPOCH_BYTES:]) if mark & 2 else (body, b"")
         stored = Mechanism.from_spec(body[head : head + length], budget=budget)
         if mechanism is not None:

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Each, Keyed, Rounding, Slots
-from sottovoce.core.channel.facets import Coordinates, facet, rounding_of, slots_of
+from sottovoce.core.channel.facets import Coordinates, dimensions_of, facet, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain.sparse import Code
 from sottovoce.core.guarantee import Approximate, Guarantee
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.slots import slot_rows
-from sottovoce.testing.balls import ball_batch
 
 _GOLDEN = 0x9E3779B97F4A7C15  # strides by this fraction of a range come near to every number
 _FINE = 16  # steps of a grid whose points are all tested
@@ -119,3 +118,17 @@ def first_message(mechanism: Mechanism, value: object, coins: Coins | None = Non
         return mechanism.randomize(value, coins)
     cohort = mechanism.draw_cohort(coins)
     return mechanism.answer_from(mechanism.remember(value, coins, cohort=cohort), coins, cohort=cohort)
+
+
+def ball_batch(channel: Channel, seed: int, count: int) -> NDArray[np.float64]:
+    """Vectors all over the ball, among them zero, an axis and one that is too long by rounding."""
+    dimensions = dimensions_of(channel) or 0
+    rng = np.random.default_rng([seed, dimensions])
+    vectors = rng.normal(size=(count, dimensions))
+    lengths = np.linspace(0.05, 1.0, count)
+    vectors *= (lengths / np.linalg.norm(vectors, axis=1))[:, None]
+    vectors[0] = 0.0
+    if count > 2:
+        vectors[1] = np.eye(1, dimensions)[0]
+        vectors[2] *= (1 + 9e-7) / lengths[2]
+    return vectors

@@ -143,9 +143,9 @@ def _refused(channel: Channel, message: bytes) -> bool:
     return False
 
 
-def check_fast_is_scalar(mechanism: Mechanism, seed: int, count: int = 40) -> None:
+def check_fast_is_scalar(mechanism: Mechanism, seed: int) -> None:
     """The kernels give the reports of the scalar sampler from the same words."""
-    codes = batch_of_codes(mechanism.channel, seed, count)
+    codes = batch_of_codes(mechanism.channel, seed, 40)
     stream = WordStream.seeded(mechanism.words, seed)
     batch = draw(mechanism, codes, stream, threads=2, chunk_bytes=8 * mechanism.words * 7)
     for place, report in enumerate(batch):

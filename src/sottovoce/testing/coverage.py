@@ -23,7 +23,7 @@ from sottovoce.estimate.frequency.asked import AskedEvidence, asked_rates
 from sottovoce.estimate.frequency.contrasts import ContrastsEvidence
 from sottovoce.estimate.frequency.sums import SumsEvidence, bins
 from sottovoce.estimate.frequency.supports import SupportsEvidence
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
@@ -194,7 +194,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: Ta
         raise TypeError(f"The coverage of {mechanism.name} cannot be computed from its law.")
 
     def reaches(counts: Ints, rows: Ints) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        low, high = evidence(counts, rows).interval(IntervalRequest(level, method, target))
+        low, high = evidence(counts, rows).interval(IntervalRequest(level, Method(method), target))
         return high >= held / n - _ROUNDING, low > held / n + _ROUNDING
 
     if method in ("wilson", "normal"):

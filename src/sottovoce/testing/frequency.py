@@ -86,14 +86,14 @@ def check_estimable(mechanism: Mechanism) -> None:
         raise AssertionError(f"{mechanism.name} has no estimate: {problem}") from None
 
 
-def check_intervals(mechanism: Mechanism, n: int = 300) -> None:
+def check_intervals(mechanism: Mechanism) -> None:
     """Exact intervals cover, computed from the law."""
     known = facet(mechanism.channel, Supporting)
     if histogram_of(mechanism.channel) is None and (known is None or known.rates_vary):
         return
     for share in (0.0, 0.05, 0.5):
         for target in Target:
-            covered = coverage(mechanism, n, share, "exact", target)
+            covered = coverage(mechanism, 300, share, "exact", target)
             require(covered >= 0.95 - 1e-9, f"The exact interval for the {target} covers {covered:.4f} at {share}.")
 
 

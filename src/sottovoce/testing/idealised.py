@@ -1,6 +1,7 @@
 """Checks of idealised mechanisms for vectors of a ball, in place of an exact law: ratio, mean and variance.
 
-Their closed forms are those of real numbers and cannot be enumerated; so reports are drawn, and must not refute them.
+The closed forms of such mechanisms are those of real numbers and cannot be enumerated; so reports are drawn, and must
+not refute them.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from inspect import getattr_static
 from typing import Any, TypeVar
@@ -21,12 +22,13 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import QUESTIONS, Question, question_from_spec
 from sottovoce.core.round import Arm, Round
 from sottovoce.protocols.simulate import simulate
+from sottovoce.study.display.shown import ShownResult
 from sottovoce.study.dossier.consent import consent_page
 from sottovoce.study.dossier.sentences import LANGUAGES, sentences
 from sottovoce.study.export import codebook, codebook_text, publication
 from sottovoce.study.goals import read_goals
 from sottovoce.study.plan import Plan, plan
-from sottovoce.study.population import ExpectedAnswers, NumberLaw
+from sottovoce.study.population import ExpectedAnswers, ExpectedAttribute, NumberLaw
 from sottovoce.study.questions import study_class, study_question
 from sottovoce.study.questions.base import StudyQuestion
 from sottovoce.study.questions.result_lines import ResultLine
@@ -38,7 +40,7 @@ NAME, UNIT, REASON = "asked", "units", "refused"
 EPSILON, PARTICIPANTS, LEVEL = 4, 4000, 0.95
 NEARLY = 1.02  # predicted errors that are read from rounded counts do not fall with each step of epsilon
 SURE = 1 - 1e-6  # the level of intervals that hold the truth of a simulation
-FIELDS = ("choice", "number", "pair", "text")  # of the participant's page
+FIELDS = ("choice", "number", "pair", "record", "text")  # of the participant's page
 Value = TypeVar("Value")
 
 
@@ -70,6 +72,25 @@ class _Contract:
         self._field(own)
         self._export(own, result, lines)
         self._consent(own, planned)
+        if self.question.takes_reasons:
+            self._results_with_reasons(expected)
+
+    def _results_with_reasons(self, expected: ExpectedAnswers) -> None:
+        """With a reason for giving no answer, plan, results and truth are those of all who answered."""
+        own = study_question(self._asked((REASON,)))
+        silent = replace(expected, missing=(0.2,))
+        full, place = own.asked.full_question, "results with reasons for giving no answer"
+        prior = self._try(place, "`prior` for a planner", lambda: own.prior(silent))
+        methods = self.methods if full.room == self.question.room or full.room == "within_groups" else None
+        planned = plan(full, prior=prior, methods=methods, epsilon=EPSILON, participants=PARTICIPANTS)
+        self._require(0 < own.half_width(planned, LEVEL) < math.inf, place, "a positive error in `half_width`")
+        column = self._columns(own, silent)
+        result, lines = self._results(own, planned, column)
+        shares = [
+            line for line in lines if line.label in (REASON, *(f"{name}: {REASON}" for name in own.asked.attributes))
+        ]
+        self._require(shares and shares[0].is_share, place, "a line for the share of each reason")
+        self._truth(own, column, result)
 
     # --- what the messages say -------------------------------------------------------------------
     @property
@@ -80,7 +101,7 @@ class _Contract:
         require(bool(holds), f"{self.question.kind}: {place} is missing or wrong in {file or self._file}: {what}.")
 
     def _try(self, place: str, what: str, build: Callable[[], Value], file: str = "") -> Value:
-        """What is built; a failure names the place."""
+        """Build a part; a failure names the place."""
         try:
             return build()
         except (
@@ -133,7 +154,11 @@ class _Contract:
     def _population(self, own: StudyQuestion) -> ExpectedAnswers:
         """Numbers around the middle of their range, or equally common categories."""
         domain: Any = own.number_domain
-        if domain is None:
+        if own.asked.attributes:
+            fields = self.question.domain.fields
+            even = [ExpectedAttribute.of(name, rows=[[1 / (one.size or 1)] * (one.size or 1)]) for name, one in fields]
+            expected = ExpectedAnswers.of(attributes=even)
+        elif domain is None:
             count = self.question.choices.size or 1
             expected = ExpectedAnswers.of(shares=[1 / count] * count)
         else:
@@ -200,7 +225,8 @@ class _Contract:
             "the columns", "`raw_answers`", lambda: own.raw_answers(lambda name: drawn[name], lambda _: False)
         )
         column = [own.asked.answer(value) for value in raw]
-        self._try("the columns", "values of the domain", lambda: [self.question.domain.encode(one) for one in column])
+        encode = own.asked.full_question.domain.encode
+        self._try("the columns", "values of the domain", lambda: [encode(one) for one in column])
         return column
 
     def _results(self, own: StudyQuestion, planned: Plan, column: list[Any]) -> tuple[QuestionResult, list[ResultLine]]:
@@ -221,7 +247,7 @@ class _Contract:
 
     def _truth(self, own: StudyQuestion, column: list[Any], result: QuestionResult) -> None:
         """Every line has a truth, which a very wide interval holds."""
-        truth = self._try("the truth", "`truth`", lambda: own.truth(column, result.estimates))
+        truth = self._try("the truth", "`truth`", lambda: own.full_truth(column, result.estimates))
         for line in result.lines(SURE):
             true = truth.get((line.measure, line.label))
             said = f"`truth` of the line '{f'{line.measure} {line.label}'.strip()}'"
@@ -239,7 +265,8 @@ class _Contract:
         for line in lines:
             said = own.said_of(line)
             self._require(line.measure in said and line.label in said, "the dashboard card", "`said_of` a line")
-            self._require(line.is_share or UNIT in said, "the dashboard card", "the unit of a number in `said_of`")
+            has_unit = not line.is_share and bool(own.unit_of(line.measure))
+            self._require(not has_unit or UNIT in said, "the dashboard card", "the unit of a number in `said_of`")
 
     def _field(self, own: StudyQuestion) -> None:
         field = self._try("the field of the participant's page", "`field`", lambda: own.field("en"))
@@ -247,9 +274,14 @@ class _Contract:
         place = "the field of the participant's page"
         self._require(kind in FIELDS, place, f"`field` of a kind among {', '.join(FIELDS)}")
         self._require(kind != "text" or (number is None and not own.labels("en")), place, "`field` with its choices")
-        ranged = kind in ("number", "pair")
+        ranged = kind == "number" or (kind == "pair" and number is not None)
         self._require(not ranged or {"low", "high", "step"} <= {*field}, place, "`field` with the range of its number")
         self._require(kind not in ("choice", "pair") or field.get("choices"), place, "`field` with its choices")
+        parts = field.get("fields", {})
+        self._require([*parts] == [*own.asked.attributes], place, "`field` with one part for each attribute")
+        for part in parts.values():
+            ready = part.get("choices") if part.get("kind") == "choice" else {"low", "high", "step"} <= {*part}
+            self._require(ready and part.get("text"), place, "`field` with the text and the answers of each attribute")
 
     def _export(self, own: StudyQuestion, result: QuestionResult, lines: Sequence[ResultLine]) -> None:
         study = self._study(own)
@@ -261,7 +293,15 @@ class _Contract:
         told = f"{book['questions'][NAME]['kind']}{codebook_text(results)}"
         self._require(told.count(self.question.kind) > 1, "the export", "its kind in the codebook", "study/export.py")
         said = self._try("the export", "the tables for a paper", lambda: publication(results), "study/export.py")
-        self._require(f"| {self.question.noun}" in said, "the export", "its noun in the tables", "study/export.py")
+        crossed = own.cross_tables(ShownResult(result, LEVEL))
+        self._require(bool(crossed) == bool(own.asked.attributes), "the export", "`cross_tables` of its attributes")
+        self._require(all(one.title in said for one in crossed), "the export", "its cross tables", "study/export.py")
+        asked = {*book["questions"][NAME].get("attributes", {})}
+        self._require(
+            asked == {*own.asked.attributes}, "the export", "its attributes in the codebook", "study/export.py"
+        )
+        listed = re.search(r"^\| [^|\n]+ \| [^|\n]*\d[^|\n]* \|", said, re.MULTILINE)
+        self._require(listed, "the export", "its numbers in the tables", "study/export.py")
 
     def _study(self, own: StudyQuestion) -> Study:
         return Study(
@@ -281,8 +321,8 @@ class _Contract:
         arms = tuple(Arm(NAME, arm.mechanism, arm.weight) for arm in stage.arms[:1])
         manifest = Manifest(self._study(own).facts, (own.asked,), Round(arms))
         domain: Any = own.number_domain
-        chosen = own.labels("en") if own.field("en")["kind"] in ("choice", "pair") else []
-        told = [*chosen, *([] if domain is None else [f"{float(domain.high):g}"])]
+        chosen = own.labels("en") if own.field("en")["kind"] in ("choice", "pair", "record") else []
+        told = [*chosen, *([] if domain is None else [f"{float(domain.high):g}"]), *own.asked.attributes]
         place = "the words of the dossier"
         for language in LANGUAGES:
             words = own.possible_answers(language, sentences(language))

@@ -454,8 +454,8 @@ def test_hadamard_sets_are_numbered_without_gaps(codes: int, order: int, groups:
     assert (sets.outputs, sets.size) == (order * groups, order // 2)
     members = []
     for code in range(codes):
-        inside = [sets.inside(code, i) for i in range(sets.size)]
-        outside = [sets.outside(code, i) for i in range(sets.outputs - sets.size)]
+        inside = [sets.output(code, i, True) for i in range(sets.size)]
+        outside = [sets.output(code, i, False) for i in range(sets.outputs - sets.size)]
         assert sorted(inside + outside) == list(range(sets.outputs))
         assert all(sets.member(code, y) for y in inside) and not any(sets.member(code, y) for y in outside)
         members.append(set(inside))

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from scripts.fuzz.brute import Bare, check_by_law, check_draws, check_kernels
+from scripts.fuzz.channels import check_channel
+from scripts.fuzz.compositions import pair_of_channels
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
     NODES,
@@ -44,9 +47,6 @@ from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.fast.batch import Reports, draw
 from sottovoce.fast.kernels.base import NoBatchError, counter, sampler
 from sottovoce.fast.words import WordStream
-from sottovoce.testing.brute import Bare, check_by_law, check_draws, check_kernels
-from sottovoce.testing.compositions import pair_of_channels
-from sottovoce.testing.fuzz import check_channel
 
 HALF = UNIT // 2
 MORE = UNIT // 4 * 3

@@ -34,7 +34,7 @@ def test_the_enumerated_law_is_the_closed_form(sets: Any) -> None:
         assert found == {y: channel.likelihood(y, code) for y in range(sets.outputs)}
         members = [y for y in range(sets.outputs) if sets.member(code, y)]
         assert len(members) == sets.size
-        assert sorted(sets.inside(code, index) for index in range(sets.size)) == members
+        assert sorted(sets.output(code, index, True) for index in range(sets.size)) == members
         assert sum((found[y] for y in members), Fraction(0)) == Fraction(2 * UNIT // 3, UNIT)
     assert max(a[y] / b[y] for a, b in product(laws, laws) for y in a) == channel.ratio()
 

@@ -8,12 +8,12 @@ from math import prod
 
 import pytest
 
+from scripts.fuzz.brute import check_by_law
 from sottovoce.core.arithmetic.rational import UNIT, odds, units
 from sottovoce.core.channel import Bits, Channel, Each, Rounding, SampledCoordinates, Subset, Then
 from sottovoce.core.channel.listing import combination, listed
 from sottovoce.core.channel.vector.place import Place, signed_rows
 from sottovoce.core.domain import Sparse
-from sottovoce.testing.brute import check_by_law
 
 P = tuple(UNIT * share // 100 for share in (90, 75, 80, 60, 70, 85, 65, 55))
 Q = tuple(UNIT * share // 100 for share in (20, 30, 10, 40, 15, 25, 35, 45))

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info
 
 import sottovoce as sv
 from sottovoce.estimate.distribution.bayes import modes
-from sottovoce.estimate.distribution.bayes.condense import LOSS, Condensed, _information, condensed
+from sottovoce.estimate.distribution.bayes.condense import LOSS, Condensed, _information, condensed, split_where_mass_is
 from sottovoce.estimate.distribution.bayes.modes import NEAR, Posterior, Smooth, smooth
 from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS, Walk, waves
 from sottovoce.estimate.distribution.evidence import from_cells
@@ -187,6 +187,40 @@ def test_many_buckets_are_put_together_and_spread_again() -> None:
     spread = given.spread(shares, widths)
     assert given.law.shape[1] == 256 and np.isclose(spread.sum(), 1) and np.allclose(law @ spread, given.law @ shares)
     assert np.allclose(np.add.reduceat(spread, given.first), shares)
+
+
+@pytest.mark.parametrize("buckets", [300, 1000, 4096])
+def test_parts_are_small_where_mass_is(buckets: int) -> None:
+    shares = np.full(buckets, 0.2 / buckets)
+    spikes = [3, buckets // 2, buckets - 1]
+    shares[spikes] += 0.8 / 3
+    first = split_where_mass_is(shares)
+    assert len(first) == 256 and first[0] == 0 and (np.diff(first) > 0).all() and first[-1] < buckets
+    sizes = np.diff(np.append(first, buckets))
+    alone = first[sizes == 1]
+    assert {*spikes} <= {*alone.tolist()} and sizes.max() <= -(-buckets // 64)
+
+
+def test_one_matrix_of_information_is_near_enough_to_all_explanations(monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence, sample = evidence_of(wave(buckets=48), np.exp(-(np.linspace(-2, 3, 48) ** 2)), 50_000, 9)
+    exact = sv.decoder("bayes").decode(evidence).values
+    monkeypatch.setattr(modes, "MANY_ROWS", 0)
+    near = sv.decoder("bayes").decode(evidence).values
+    assert np.abs(np.cumsum(near - exact)).max() < 0.1 * np.abs(np.cumsum(exact - sample)).max()
+
+
+@pytest.mark.slow
+def test_spikes_among_a_thousand_buckets_keep_their_bucket() -> None:
+    method = sv.mechanism("coded-wave", sv.Integers(0, 1023), epsilon=2, buckets=1024, workload="ranges")
+    truth = np.full(1024, 0.2 / 1024)
+    spikes = np.array([101, 350, 351, 900])
+    truth[spikes] += 0.2
+    n = 200_000
+    rates = from_cells(method, 0, np.zeros(4096, np.int64)).transition.forward(truth)
+    cells = np.random.default_rng(4).multinomial(n, rates / rates.sum())
+    found = sv.decoder("bayes").decode(from_cells(method, n, cells)).values
+    assert np.abs(found[spikes] - truth[spikes]).max() < 0.03
+    assert np.abs(np.cumsum(found - truth)).max() < 0.02
 
 
 # --- the decoder ----------------------------------------------------------------------------------------------------

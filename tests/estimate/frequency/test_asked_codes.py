@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from scripts.fuzz.brute import report_cells
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import CountAsked, asked_bits
@@ -18,7 +19,6 @@ from sottovoce.estimate.frequency.asked import AskedEvidence, asked_rates, chanc
 from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.request import IntervalRequest
 from sottovoce.tally.counts import simulate_cells
-from sottovoce.testing.brute import report_cells
 from sottovoce.testing.coverage import asked_law, coverage
 from sottovoce.testing.frequency import instance
 

@@ -9,8 +9,22 @@ from itertools import combinations, product
 import pytest
 
 import sottovoce as sv
+from sottovoce.client import ledger
+from sottovoce.client.device_file import DeviceFile
+from sottovoce.core.errors import PrivacyError
+from sottovoce.core.guarantee import (
+    IDEALISED,
+    PURE,
+    Approximate,
+    Guarantee,
+    Loss,
+    Pure,
+    UtilityOptimised,
+    parallel,
+    sequential,
+)
 from sottovoce.privacy.accounting.account import Account, Entry
-from sottovoce.privacy.accounting.composition import Loss, advanced, parallel, sequential
+from sottovoce.privacy.accounting.composition import advanced
 from sottovoce.privacy.accounting.sampling import sampled
 
 
@@ -130,3 +144,61 @@ def test_a_sample_hides_who_is_in_it_if_its_size_is_fixed():
     everyone = [one for drawn in range(size + 1) for one in combinations(range(size), drawn)]
     coins = {one: rate ** len(one) * (1 - rate) ** (size - len(one)) for one in everyone}
     assert _worst(size, keep, coins) == 3 > 1 + rate * 2
+
+
+# --- guarantees say how they add up ----------------------------------------------------------------------------------
+def entry(name: str, guarantee: Guarantee, answers: int = 1) -> Entry:
+    return Entry.of(name, "0.5", guarantee=guarantee, answers=answers)
+
+
+def test_pure_guarantees_add_up_to_a_pure_loss():
+    total = Account.of([entry("a", PURE, 2), entry("b", PURE)]).total()
+    assert total == Loss(Decimal("1.5")) and total.is_pure
+
+
+def test_approximate_guarantees_add_up_their_deltas_too():
+    approximate = Approximate(Decimal("0.000001"))
+    total = Account.of([entry("a", approximate, 3), entry("b", PURE)]).total()
+    assert total == Loss(Decimal(2), Decimal("0.000003")) and not total.is_pure
+    assert str(total) == "epsilon 2 with delta 3e-06"
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "words"),
+    [
+        (UtilityOptimised(frozenset({0})), "not counting reports that reveal a non-sensitive answer"),
+        (IDEALISED, "in the arithmetic of real numbers"),
+    ],
+)
+def test_sums_say_under_which_conditions_they_hold(guarantee: Guarantee, words: str):
+    account = Account.of([entry("a", PURE), entry("b", guarantee, 30)])
+    total = account.total()
+    assert str(total) == f"epsilon 15.5 ({words})" and not total.is_pure
+    assert f"b: epsilon 0.5 ({words}), 30 answers" in account.text()
+    # Advanced composition is a theorem about pure and approximate guarantees.
+    assert account.total(1e-6) == total
+    assert account.total(1e-6).epsilon > Account.of([entry("a", PURE, 31)]).total(1e-6).epsilon
+    assert parallel([entry.loss for entry in account.entries]).caveats == (words,)
+
+
+def test_losses_in_different_units_have_no_sum():
+    class PerKilometre(Pure):
+        unit = "epsilon per kilometre"
+
+    account = Account.of([entry("a", PURE), entry("b", PerKilometre())])
+    with pytest.raises(PrivacyError, match="in epsilon and a loss in epsilon per kilometre have no sum"):
+        account.total()
+    # Advanced composition is about ratios of all pairs of answers: losses in another unit keep their sum.
+    walks = Account.of([entry("a", PerKilometre(), 30), entry("b", PerKilometre())])
+    assert walks.total(1e-6) == walks.total() and str(walks.total()) == "epsilon per kilometre 15.5"
+
+
+@pytest.mark.parametrize("guarantee", [UtilityOptimised(frozenset({0})), IDEALISED], ids=str)
+def test_the_account_of_a_device_takes_pure_losses_only(guarantee: Guarantee):
+    with DeviceFile(None).changed() as database:
+        ledger.charge(database, b"a", "study", "owner", PURE.charge(Fraction(2)))
+        # The ratio of an approximate guarantee bounds all reports, so its loss is pure.
+        ledger.charge(database, b"b", "study", "owner", Approximate(Decimal("0.1")).charge(Fraction(2)))
+        with pytest.raises(PrivacyError, match="adds up pure losses only"):
+            ledger.charge(database, b"c", "study", "owner", guarantee.charge(Fraction(2)))
+        assert float(ledger.lost(database)) == pytest.approx(2 * math.log(2))

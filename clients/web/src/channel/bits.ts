@@ -152,11 +152,15 @@ export class Bits extends Channel {
     return largest(distinctProducts(risen, fallen), ONE);
   }
 
+  /** The rate at which a bit is set for a code. */
+  rate(place: number, code: bigint): bigint {
+    return (this.mask(code) >> BigInt(place)) & 1n ? this.own(place, code) : at(this.q, place);
+  }
+
   likelihood(report: bigint, code: bigint): Fraction {
-    const mask = this.mask(code);
     let [n, d] = [1n, 1n];
     for (let place = 0; place < this.k; place++) {
-      const one = (mask >> BigInt(place)) & 1n ? this.own(place, code) : at(this.q, place);
+      const one = this.rate(place, code);
       n *= (report >> BigInt(place)) & 1n ? one : UNIT - one;
       d *= UNIT;
     }

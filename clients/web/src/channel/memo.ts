@@ -13,25 +13,46 @@ class Chain extends Composed {
     this.stages = [first, second];
   }
 
+  /** Both stages, if every bit of a report depends on one bit of the memo. */
+  private bits(): [Bits, Bits] | null {
+    const { first, second } = this;
+    const single =
+      first instanceof Bits &&
+      second instanceof Bits &&
+      !["mask", "signed"].includes(first.encoding) &&
+      !(first.encoding === "blocks" && second.vary) &&
+      second.encoding === "mask" &&
+      !second.ones;
+    return single ? [first, second] : null;
+  }
+
   /** The ratio of one report. All reports of one value together lose what the first stage loses. */
   ratio(): Fraction {
-    const { first, second } = this;
-    if (
-      !(first instanceof Bits && second instanceof Bits) ||
-      ["mask", "signed"].includes(first.encoding) ||
-      (first.encoding === "blocks" && second.vary) ||
-      second.encoding !== "mask" ||
-      second.ones
-    )
-      return this.ratioByEntry();
+    const stages = this.bits();
+    if (!stages) return this.ratioByEntry();
+    const [first, second] = stages;
     const places = Array.from({ length: first.vary || second.vary ? first.k : Math.min(first.k, 2) }, (_, place) => place);
-    const after = (rate: Bits["p"]): Fraction[] =>
-      places.map((place) => {
-        const one = units(at(rate, place));
-        return one.times(units(at(second.p, place))).plus(ONE.minus(one).times(units(at(second.q, place))));
-      });
+    const after = (rate: Bits["p"]): Fraction[] => places.map((place) => seen(second, place, at(rate, place)));
     return bitsRatio(after(first.p), after(first.q), first.encoding, first.ones);
   }
+
+  override likelihood(report: bigint, code: Code, words?: Words): Fraction {
+    const stages = this.bits();
+    if (!stages) return super.likelihood(report, code, words);
+    const [first, second] = stages;
+    let chance = ONE;
+    for (let place = 0; place < first.k; place++) {
+      const one = seen(second, place, first.rate(place, code as bigint));
+      chance = chance.times((report >> BigInt(place)) & 1n ? one : ONE.minus(one));
+    }
+    return chance;
+  }
+}
+
+/** The rate of a bit of a report, from that of the bit of the memo. */
+function seen(second: Bits, place: number, rate: bigint): Fraction {
+  const one = units(rate);
+  return one.times(units(at(second.p, place))).plus(ONE.minus(one).times(units(at(second.q, place))));
 }
 
 /** A public map that a device draws once and keeps, above the memo of a chain. */

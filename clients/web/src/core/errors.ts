@@ -24,3 +24,8 @@ export function need(holds: unknown, message: string, kind?: ErrorKind, code?: s
 export function infinite(): never {
   return refuse("A channel that gives no privacy is refused.", "privacy");
 }
+
+/** A file beside the main bundle. */
+export function part<T>(loading: Promise<T>): Promise<T> {
+  return loading.catch(() => refuse("A part of this client cannot be loaded.", "network"));
+}

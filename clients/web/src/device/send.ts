@@ -16,6 +16,7 @@ const FINAL = [400, 401, 403, 404, 409, 410, 413, 415, 422];
 /** One report that this device made. The answer before noise is not kept. */
 export interface Entry {
   id: string;
+  /** The key of the study on this device. */
   study: string;
   name: string;
   question: string;
@@ -123,7 +124,7 @@ export class Sender {
       const all = await this.store.change((stores) => stores.all<Entry>("reports"));
       let wait: number | null = null;
       for (const entry of all) {
-        if (entry.state !== QUEUED || !entry.url || entry.study !== manifest.study) continue;
+        if (entry.state !== QUEUED || !entry.url || entry.study !== manifest.key) continue;
         const outcome = online() ? await this.deliver(entry, manifest) : { state: QUEUED, wait: 0 };
         if (outcome.state === QUEUED) wait = Math.max(wait ?? 0, outcome.wait);
       }

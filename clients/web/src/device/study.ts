@@ -3,12 +3,12 @@ import type { Code } from "../channel/channel";
 import { bitLength, fromBytes, hex, join, toBytes, unhex, utf8 } from "../core/bytes";
 import { KeptCoins, randomBytes } from "../core/coins";
 import { decimalText, exactly, loss, readDecimal, within } from "../core/decimal";
-import { need, refuse } from "../core/errors";
+import { need, part, refuse } from "../core/errors";
 import { Fraction, larger, ZERO } from "../core/fraction";
 import { hmac } from "../core/sha256";
-import type { Manifest, Question } from "../manifest";
+import type { ExperimentArm, Manifest, Question } from "../manifest";
 import type { Mechanism } from "../mechanism";
-import { readable } from "./readable";
+import type { Meaning } from "./meaning";
 import { bodyOf, online, QUEUED, Sender, WITHDRAWN, type Entry, type Seal } from "./send";
 import type { Store, Stores } from "./store";
 import { atTick, tickOf } from "./tick";
@@ -41,8 +41,8 @@ export interface Preview {
   question: string;
   /** The answer before noise. */
   before: unknown;
-  /** The answer after noise, for people. */
-  after: string;
+  /** What the report says, for people. */
+  after: Meaning;
   /** The answer after noise, as it travels. */
   payload: Uint8Array;
   /** Everything that is sent: header, id and payload. */
@@ -57,6 +57,11 @@ export interface Delivery {
   state: string;
 }
 
+interface Coded {
+  arm: number;
+  code: Code;
+}
+
 interface Drawn {
   arm: number;
   id: Uint8Array;
@@ -65,14 +70,11 @@ interface Drawn {
 }
 
 /** The report that was written, or why a limit refuses it. */
-interface Written {
-  entry: Entry | null;
-  refusal: string | null;
-}
+type Written = Entry | string;
 
 interface Charge {
+  /** The key of a study on this device. */
   study: string;
-  owner: string;
   epsilon: number;
   /** Further studies that got reports of a value that is kept. */
   also?: string[];
@@ -147,6 +149,24 @@ export class Study {
     return [...new Set(this.mechanisms.map((one) => one.fingerprint))].sort().join(" ");
   }
 
+  /**
+   * The names under which answers are needed: of the question that this device drew, or of all where the study asks all.
+   * The question stays the same until a report is written, also after a reload, so that nobody picks one.
+   */
+  async asks(): Promise<string[]> {
+    return this.needed(await this.drawnArm(this.draft));
+  }
+
+  /** The attributes of a table that this device drew; undefined for other questions. */
+  async attributes(): Promise<string[] | undefined> {
+    return this.mechanisms[await this.drawnArm(this.draft)]!.domain.names;
+  }
+
+  /** The arm of the experiment that this device drew with the question; null where the study has no experiment. */
+  async experimentArm(): Promise<ExperimentArm | null> {
+    return this.manifest.experimentArm(await this.drawnArm(this.draft));
+  }
+
   /** Refuse a study that this device would not answer, before anyone is asked. */
   private check(): void {
     const { facts } = this.manifest;
@@ -174,15 +194,17 @@ export class Study {
   // --- answering ----------------------------------------------------------------------------------
   /** What would be sent for these answers. The noise is drawn once, so looking again shows the same until it is sent. */
   async preview(answers: { [question: string]: unknown }): Promise<Preview> {
+    await this.draft.earlier; // a send that fails gives its draft back
     const { draft } = this;
-    const codes = this.codes(answers);
-    const drawn = await this.store.change((stores) => this.draw(stores, codes, draft));
+    const answer = await this.coded(answers, draft);
+    const drawn = await this.store.change((stores) => this.draw(stores, answer, draft));
     const entry = this.entry(drawn, 0, draft);
     const { mechanism } = this.manifest.arms[drawn.arm]!;
+    const { meaning } = await part(import("./meaning"));
     return {
       question: entry.question,
       before: answers[this.manifest.asked(drawn.arm).key],
-      after: readable(mechanism, drawn.payload),
+      after: meaning(this.manifest, drawn.arm, drawn.payload, drawn.id),
       payload: drawn.payload,
       bytes: unhex(entry.body),
       epsilon: mechanism.epsilon,
@@ -196,24 +218,26 @@ export class Study {
   async send(answers: { [question: string]: unknown }): Promise<Delivery> {
     // Taken before anything is awaited: the next call draws an id and noise of its own.
     const { draft } = this;
-    this.draft = new Draft();
     let [sends, found]: [boolean, Written | null] = [false, null];
+    let ended: () => void;
+    this.draft = new Draft(new Promise((resolve) => (ended = resolve)));
     try {
       sends = await this.reached();
       found = await atTick(tickOf(this.mechanisms), async () => {
-        const codes = this.codes(answers); // within the tick: how long it takes depends on the answers
-        return this.store.change((stores) => this.written(stores, codes, Number(sends), draft));
+        const answer = await this.coded(answers, draft); // within the tick: how long it takes depends on the answers
+        return this.store.change((stores) => this.written(stores, answer, Number(sends), draft));
       });
     } finally {
+      draft.arm = null; // which question is next, the store says
       // Nothing was written: the noise that was shown stays that of the next report, unless another is shown by now.
-      if (!found && !this.draft.first) this.draft = draft;
+      if (!found && !this.draft.id) this.draft = draft;
+      ended!();
     }
-    const { entry, refusal } = found;
-    if (refusal !== null || entry === null) return refuse(refusal ?? "", "privacy");
-    let state = QUEUED;
-    if (sends) state = (await this.sender.attempt(entry)).state;
+    if (typeof found === "string") return refuse(found, "privacy");
+    const { id, question } = found;
+    const state = sends ? (await this.sender.attempt(found)).state : QUEUED;
     if (state === QUEUED) this.later(0);
-    return { id: entry.id, question: entry.question, state };
+    return { id, question, state };
   }
 
   /** Whether the collector is reached and takes reports of this round; one that does not is refused. */
@@ -225,14 +249,34 @@ export class Study {
     return current !== null;
   }
 
-  /** The code of the answer to each arm's question: the device draws which is asked, so all are needed. */
-  private codes(answers: { [question: string]: unknown }): Code[] {
-    return this.manifest.arms.map((_, arm) => {
-      const { key } = this.manifest.asked(arm);
+  /** The arm that was drawn, and the code of the answer to its question. */
+  private async coded(answers: { [question: string]: unknown }, draft: Draft): Promise<Coded> {
+    const { manifest } = this;
+    const arm = await this.drawnArm(draft);
+    for (const key of this.needed(arm))
       if (typeof answers !== "object" || answers === null || !Object.hasOwn(answers, key))
         refuse(`The question '${key}' needs an answer.`, "domain");
-      return this.manifest.encode(arm, answers[key]);
-    });
+    return { arm, code: manifest.encode(arm, answers[manifest.asked(arm).key]) };
+  }
+
+  private needed(drawn: number): string[] {
+    const { arms, facts } = this.manifest;
+    const asked = facts.collection.askAll ? [...arms.keys()] : [drawn];
+    return [...new Set(asked.map((arm) => this.manifest.asked(arm).key))];
+  }
+
+  /** The arm of a draft: drawn before anything is asked, kept over reloads and sends that fail. */
+  private async drawnArm(draft: Draft): Promise<number> {
+    await draft.earlier;
+    return this.chosenArm() ?? (draft.arm ??= this.store.change(async (stores) => {
+      const arm = (await stores.get<number>("studies", this.armKey)) ?? this.manifest.armOf(randomBytes(16));
+      await stores.put("studies", this.armKey, arm);
+      return arm;
+    }));
+  }
+
+  private get armKey(): string {
+    return `arm ${this.manifest.hash}`;
   }
 
   private chosenArm(): number | null {
@@ -243,13 +287,10 @@ export class Study {
   }
 
   /** The report of this draft: the same again for the same answers. */
-  private async draw(stores: Stores, codes: Code[], draft: Draft): Promise<Drawn> {
-    const chosen = this.chosenArm();
+  private async draw(stores: Stores, { arm, code }: Coded, draft: Draft): Promise<Drawn> {
     const { manifest } = this;
-    draft.first ??= randomBytes(16);
-    const arm = chosen ?? manifest.armOf(draft.first);
     const { mechanism } = manifest.arms[arm]!;
-    const [code, { fingerprint }] = [codes[arm], mechanism];
+    const { fingerprint } = mechanism;
     let [cohort, answer, memo]: [bigint | undefined, bigint, Drawn["memo"]] = [undefined, 0n, null];
     if (mechanism.memoised) {
       const secret = (await stores.get<Uint8Array>("device", "secret")) ?? (draft.secret ??= randomBytes(32));
@@ -262,21 +303,24 @@ export class Study {
       memo = { key, answer: hex(toBytes(answer, Math.ceil(bitLength(answer) / 8) || 1)), cohort: String(cohort), secret };
     }
     // An id of another cohort would show that this device has two.
-    draft.id ??= draft.first;
-    while (!mechanism.accepts(draft.id, cohort) || (chosen === null && manifest.armOf(draft.id) !== arm)) draft.id = randomBytes(16);
+    draft.id ??= randomBytes(16);
+    while (!mechanism.accepts(draft.id, cohort) || (!manifest.chosen && manifest.armOf(draft.id) !== arm)) draft.id = randomBytes(16);
     const coins = draft.report.rewind();
     const payload = memo ? mechanism.payloadFrom(answer, draft.id, coins) : mechanism.payload(code, draft.id, coins);
     return { arm, id: draft.id, payload, memo };
   }
 
-  private async written(stores: Stores, codes: Code[], attempts: number, draft: Draft): Promise<Written> {
-    const { facts, study } = this.manifest;
+  private async written(stores: Stores, answer: Coded, attempts: number, draft: Draft): Promise<Written> {
+    const { key: study } = this.manifest;
     if (await this.optedOutBefore(stores)) refuse("You have opted out of this study.", "study", "opted_out");
     await this.checkOnce(stores);
+    // One drawn question, one report: whoever keeps pages open could pick questions otherwise.
+    if (!this.manifest.chosen && (await stores.get("studies", this.armKey)) !== answer.arm)
+      refuse("This study has a new question: open it again.", "study", "outdated");
     await stores.put("studies", `facts ${study}`, this.manifest.said);
-    const drawn = await this.draw(stores, codes, draft);
+    const drawn = await this.draw(stores, answer, draft);
     const { mechanism } = this.manifest.arms[drawn.arm]!;
-    const charge = (epsilon: number): Charge => ({ study, owner: facts.owner, epsilon });
+    const charge = (epsilon: number): Charge => ({ study, epsilon });
     let more = ZERO;
     if (drawn.memo) {
       await stores.put("device", "secret", drawn.memo.secret);
@@ -289,17 +333,18 @@ export class Study {
     } else for (const one of this.mechanisms) if (!one.memoised) more = larger(more, exactly(one.epsilon));
     const refusal = await this.refusal(stores, more);
     // A value that is kept stays charged: refusing this value only would show that it is new.
-    if (refusal !== null) return { entry: null, refusal };
+    if (refusal !== null) return refusal;
     if (!drawn.memo) await stores.add("charges", hex(drawn.id), charge(mechanism.epsilon));
+    await stores.remove("studies", this.armKey); // the next report draws a question of its own
     const entry = this.entry(drawn, attempts, draft);
     await stores.add("reports", entry.id, entry);
-    return { entry, refusal: null };
+    return entry;
   }
 
   private entry(drawn: Drawn, attempts: number, draft: Draft): Entry {
     const { manifest, url } = this;
     const entry = {
-      ...{ id: hex(drawn.id), study: manifest.study, name: this.name, question: manifest.asked(drawn.arm).name },
+      ...{ id: hex(drawn.id), study: manifest.key, name: this.name, question: manifest.asked(drawn.arm).name },
       ...{ manifest: manifest.hash, round: manifest.round, arm: drawn.arm, epoch: manifest.epoch(this.now()), memos: this.memos },
       ...{ token: this.options.invitation ?? "", payload: hex(drawn.payload), url, attempts, state: QUEUED, sealed: !!this.seal },
     };
@@ -311,7 +356,7 @@ export class Study {
    * so far was made by a round of the same mechanisms, all of which keep a memo.
    */
   private async checkOnce(stores: Stores): Promise<void> {
-    const said = await stores.get<string>("studies", `facts ${this.manifest.study}`);
+    const said = await stores.get<string>("studies", `facts ${this.manifest.key}`);
     if (said !== undefined && said !== this.manifest.said)
       refuse("This round describes another study than before.", "privacy");
     if (this.manifest.facts.unit === "event") return;
@@ -327,11 +372,11 @@ export class Study {
     const lost = (some: Charge[]): Fraction => some.reduce((sum, one) => sum.plus(exactly(one.epsilon)), more);
     if (this.allowedEver && lost(charges).compare(this.allowedEver) > 0)
       return "With this report the device would lose more than it allows in its lifetime.";
-    const { facts, study } = this.manifest;
+    const { facts, key: study } = this.manifest;
     // A computed loss is rounded up to a float, and a stated budget of the same size must still cover it.
     const stated = roundedUp(facts.lifetime);
     if (lost(charges.filter((one) => counts(one, study))).compare(stated) > 0)
-      return "With this report the device would lose more than the lifetime budget of this study.";
+      return "With this report the device would lose more than the lifetime budget of the study.";
     return null;
   }
 
@@ -342,18 +387,18 @@ export class Study {
   }
 
   private async reportsBefore(stores: Stores): Promise<Entry[]> {
-    return (await stores.all<Entry>("reports")).filter((one) => one.study === this.manifest.study);
+    return (await stores.all<Entry>("reports")).filter((one) => one.study === this.manifest.key);
   }
 
   private async optedOutBefore(stores: Stores): Promise<boolean> {
-    return !!(await stores.get<{ optedOut: boolean }>("studies", this.manifest.study))?.optedOut;
+    return (await stores.get("studies", this.manifest.key)) !== undefined;
   }
 
   /** What this device lost so far: in this study, and altogether. */
   async spent(): Promise<{ study: number; total: number }> {
     const charges = await this.store.change((stores) => stores.all<Charge>("charges"));
     const sum = (some: Charge[]): number => some.reduce((found, one) => found + one.epsilon, 0);
-    return { study: sum(charges.filter((one) => counts(one, this.manifest.study))), total: sum(charges) };
+    return { study: sum(charges.filter((one) => counts(one, this.manifest.key))), total: sum(charges) };
   }
 
   /** Whether the study can be answered, as far as this page knows: "open", "closed", "answered" or "opted_out". */
@@ -384,14 +429,14 @@ export class Study {
           await stores.remove("charges", entry.id);
         }
       }
-      await stores.put("studies", this.manifest.study, { optedOut: true });
+      await stores.put("studies", this.manifest.key, { optedOut: true });
       return queued.length;
     });
   }
 
   /** Take part again. */
   async optIn(): Promise<void> {
-    await this.store.change((stores) => stores.remove("studies", this.manifest.study));
+    await this.store.change((stores) => stores.remove("studies", this.manifest.key));
   }
 
   /** Send what is queued now. Resolves when nothing is left or the collector cannot be reached. */
@@ -422,10 +467,12 @@ export class Study {
 
 /** The coins of one participation, drawn once and kept until it is sent. */
 class Draft {
-  first: Uint8Array | null = null;
+  arm: Promise<number> | null = null;
   id: Uint8Array | null = null;
   sealing: Uint8Array | null = null;
   secret: Uint8Array | null = null;
+  /** Settled when the send before this draft has ended: the arm that is kept is its arm until then. */
+  constructor(readonly earlier: Promise<void> | null = null) {}
   readonly report = new KeptCoins();
   readonly cohort = new KeptCoins();
   readonly memo = new KeptCoins();

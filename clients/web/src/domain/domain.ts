@@ -33,12 +33,20 @@ export abstract class Domain {
   label(code: bigint): string {
     return String(code);
   }
+  /** The parts of a record. */
+  declare fields?: { name: string; domain: Domain }[];
+  /** The parts of a record that a view shows. */
+  declare names?: string[];
+  /** The domain of a field of a record; of other domains, and of unknown fields, the domain itself. */
+  field(wanted?: string): Domain {
+    return this.fields?.find((one) => one.name === wanted)?.domain ?? this;
+  }
   /** The raw number behind a value, after the domain accepted it. */
   raw(value: unknown): Fraction {
     return this.encode(value);
   }
   /** What a person typed, as a value; the domain checks it. */
-  typed(written: string): unknown {
+  typed(written: string, _group?: string): unknown {
     return written;
   }
 }
@@ -179,6 +187,9 @@ export class Pair extends Domain {
     valid(!(value instanceof Pair), "value");
   }
 
+  override typed(written: string, group = ""): unknown {
+    return [this.group.typed(group), this.value.typed(written)];
+  }
   encode(value: unknown): [Code, Code] {
     if (!Array.isArray(value) || value.length !== 2) outside("a pair of a group and a value");
     return [this.group.encode(value[0]), this.value.encode(value[1])];

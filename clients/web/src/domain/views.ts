@@ -1,13 +1,13 @@
-/** Records, texts, and views of answers. */
+/** Texts, and views of answers. */
 import type { Code } from "../channel/channel";
-import { bitLength, ceilDiv, floorDiv, mod, utf8 } from "../core/bytes";
+import { bitLength, ceilDiv, utf8 } from "../core/bytes";
 import { decimal, decimalText } from "../core/decimal";
 import { Fraction, larger, smallest, ZERO } from "../core/fraction";
-import { define, integer, listOf, ranged, record, text, valid } from "../core/read";
+import { define, integer, listOf, ranged, text, valid } from "../core/read";
 import { sha256 } from "../core/sha256";
 import { Circle, Domain, DOMAINS, domainFrom, Integers, Interval, MOST_CODES, MOST_TEXT, outside, type Range } from "./domain";
 
-abstract class View extends Domain {
+export abstract class View extends Domain {
   constructor(readonly seen: Domain) {
     super();
     this.of = seen;
@@ -18,7 +18,7 @@ abstract class View extends Domain {
 }
 
 /** A view of a number. */
-abstract class NumberView extends View {
+export abstract class NumberView extends View {
   constructor(override readonly seen: Range) {
     super(seen);
   }
@@ -29,7 +29,7 @@ abstract class NumberView extends View {
 }
 
 /** A domain of numbers. */
-function numeric(spec: unknown, circles = false): Range {
+export function numeric(spec: unknown, circles = false): Range {
   const of = domainFrom(spec);
   valid(of instanceof Integers || of instanceof Interval || (circles && of instanceof Circle), "of");
   return of as Range;
@@ -83,28 +83,6 @@ class Above extends NumberView {
   }
 }
 
-class Record extends Domain {
-  constructor(readonly fields: { name: string; domain: Domain }[]) {
-    super();
-    valid(fields.length > 0 && distinct(fields.map(({ name }) => name)), "fields");
-    this.coordinates = this.sideBySide = fields.map(({ domain }) => domain);
-  }
-  place(name: string): number {
-    return this.fields.findIndex((one) => one.name === name);
-  }
-  encode(value: unknown): Code[] {
-    const names = this.fields.map(({ name }) => name);
-    const held = typeof value === "object" && value !== null && !Array.isArray(value) ? value : {};
-    if (Object.keys(held).length !== names.length || !names.every((name) => Object.hasOwn(held, name)))
-      outside(`a record of ${names.join(", ")}`);
-    return this.fields.map(({ name, domain }) => domain.encode((held as { [name: string]: unknown })[name]));
-  }
-}
-
-function distinct(names: string[]): boolean {
-  return new Set(names).size === names.length;
-}
-
 /** Any text; its code is a hash of 32 bits. */
 class Text extends Domain {
   constructor(hash: string) {
@@ -120,7 +98,7 @@ class Text extends Domain {
   }
 }
 
-function finite(of: Domain): bigint {
+export function finite(of: Domain): bigint {
   valid(of.size !== null && of.size <= MOST_CODES, "of");
   return of.size!;
 }
@@ -153,40 +131,6 @@ class Prefix extends View {
   }
   encode(value: unknown): bigint {
     return (this.seen.encode(value) as bigint) >> this.dropped;
-  }
-}
-
-/** Some fields of a record, side by side. */
-class Fields extends View {
-  protected readonly places: number[];
-  protected readonly chosen: Domain[];
-  constructor(seen: Domain, names: string[]) {
-    valid(seen instanceof Record, "of");
-    super(seen);
-    this.places = names.map((name) => (seen as Record).place(name));
-    valid(names.length > 0 && distinct(names) && !this.places.includes(-1), "names");
-    this.chosen = this.places.map((place) => (seen as Record).fields[place]!.domain);
-    this.coordinates = this.sideBySide = this.chosen;
-  }
-  encode(value: unknown): Code {
-    const codes = this.seen.encode(value);
-    return this.places.map((place) => codes[place]);
-  }
-}
-
-/** Some fields of a record, as one code: the cell of their contingency table, last field fastest. */
-class Select extends Fields {
-  constructor(seen: Domain, names: string[]) {
-    super(seen, names);
-    const [first, ...more] = this.chosen;
-    valid(!more.length || this.chosen.every((one) => one.size !== null), "names");
-    this.size = more.length ? this.chosen.reduce((found, one) => found * one.size!, 1n) : first!.size;
-    this.numbers = more.length ? null : first!.numbers;
-    this.coordinates = this.sideBySide = null;
-  }
-  override encode(value: unknown): Code {
-    const codes: Code[] = super.encode(value);
-    return codes.reduce((cell, code, place) => cell * finite(this.chosen[place]!) + code);
   }
 }
 
@@ -234,39 +178,14 @@ class Clamp extends NumberView {
   }
 }
 
-/** In which of some repeating cells a number lies. */
-class Digit extends NumberView {
-  constructor(
-    seen: Range,
-    readonly width: Fraction,
-    readonly base: bigint,
-    readonly origin: Fraction,
-  ) {
-    super(seen);
-    valid(width.n > 0n, "width");
-    this.size = base;
-  }
-  protected code(number: Fraction): bigint {
-    const from = number.minus(this.origin).over(this.width);
-    return mod(floorDiv(from.n, from.d), this.base);
-  }
-}
-
 const number = { of: (spec: unknown): Range => numeric(spec) };
 const view = { of: domainFrom };
-const names = listOf(text);
 const small = integer(2n, 1n << 20n);
 define(DOMAINS, "above", Above, { ...number, threshold: decimal });
 define(DOMAINS, "bins", Bins, { of: (spec: unknown): Range => numeric(spec, true), edges: listOf(decimal) });
 define(DOMAINS, "clamp", Clamp, { ...number, low: decimal, high: decimal });
-define(DOMAINS, "digit", Digit, { ...number, width: decimal, base: small, origin: decimal });
-define(DOMAINS, "fields", Fields, { ...view, names });
 define(DOMAINS, "level", Level, { ...view, branching: small, level: integer() });
 define(DOMAINS, "powers", Powers, { ...number, centre: decimal });
 define(DOMAINS, "prefix", Prefix, { ...view, bits: integer() });
-define(DOMAINS, "record", Record, {
-  fields: listOf((one) => record(one, "a record's field", { name: text, domain: domainFrom })),
-});
-define(DOMAINS, "select", Select, { ...view, names });
 define(DOMAINS, "square", Square, { ...number, centre: decimal });
 define(DOMAINS, "text", Text, { hash: text });

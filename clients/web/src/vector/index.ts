@@ -1,6 +1,7 @@
-/** Nodes and domains for vectors, `sparing`, and coins from a seed: a file of their own, loaded when a specification needs it. */
+/** Nodes and domains for vectors, `sparing`, tables of groups, and coins from a seed: a file of their own, loaded when a specification needs it. */
 import type { Coins } from "../core/coins";
 export * from "../index"; // so that all of it is one file, which both need
+import "./cells";
 import "./half_space";
 import "./hints";
 import "./place";

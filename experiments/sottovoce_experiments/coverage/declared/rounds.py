@@ -1,4 +1,4 @@
-"""Studies of coverage that `docs/coverage-of-rounds.md` shows: vectors, and protocols of several rounds.
+"""Studies of coverage that `docs/results/coverage-of-rounds.md` shows: vectors, and protocols of several rounds.
 
 Declared apart from what computes them, so that they can be listed without loading it.
 """
@@ -12,7 +12,7 @@ from sottovoce_experiments.coverage.study import standard_error, study
 from sottovoce_experiments.page import Page, PageColumn, Row, Section, kinds, percent
 
 PAGE = Page(
-    "coverage-of-rounds.md",
+    "results/coverage-of-rounds.md",
     """\
 # Coverage of 95 % intervals: vectors and rounds
 

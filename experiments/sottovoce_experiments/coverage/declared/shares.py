@@ -1,4 +1,4 @@
-"""Studies of coverage that `docs/coverage-of-shares.md` shows: shares at three levels, and of decoded estimates.
+"""Studies of coverage that `docs/results/coverage-of-shares.md` shows: shares at three levels, decoded estimates.
 
 Declared apart from what computes them, so that they can be listed without loading it.
 """
@@ -16,7 +16,7 @@ from sottovoce_experiments.experiment import Row
 from sottovoce_experiments.page import Page, PageColumn, Section, percent
 
 PAGE = Page(
-    "coverage-of-shares.md",
+    "results/coverage-of-shares.md",
     """\
 # Coverage of intervals for shares: levels, and all values at once
 

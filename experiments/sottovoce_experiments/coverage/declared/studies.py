@@ -1,4 +1,4 @@
-"""Studies of coverage that `docs/coverage.md` shows: shares, means, and means by group.
+"""Studies of coverage that `docs/results/coverage.md` shows: shares, means, and means by group.
 
 Declared apart from what computes them, so that they can be listed without loading it.
 """
@@ -15,9 +15,19 @@ from sottovoce_experiments.page import THOUSANDS, Page, PageColumn, Row, Section
 from sottovoce_experiments.sources import ADULT, PATIENTS
 
 PAGE = Page(
-    "coverage.md",
+    "results/coverage.md",
     """\
-# Coverage of 95 % intervals
+# Do the intervals cover?
+
+Coverage is the share of studies whose 95 % interval contains the truth. In short, over all rows of the tables below:
+
+| interval | least coverage | when to distrust it |
+|---|---|---|
+| shares, `exact` (default) | 95.01 % | never |
+| shares, `wilson` | 93.80 % | few reports; it warns |
+| shares, `normal` | 89.08 % | few reports or rare values; it warns |
+| means, `normal` (default for many reports) | 93.56 % | few reports; it warns, and `betting` is the default there |
+| means, `betting` | 99.02 % | never |
 
 Written by `make coverage`; `sottovoce reproduce coverage-shares --pages docs` writes one section anew, and
 `sottovoce reproduce list` names the others. Vectors and rounds are on [a page of their own](coverage-of-rounds.md).

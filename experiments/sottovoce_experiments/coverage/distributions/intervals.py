@@ -14,8 +14,7 @@ from sottovoce.estimate.distribution.moments import square_readings
 from sottovoce.estimate.distribution.quantiles.invert import best_window, intervals, value_of
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import deviate, slack_deviate
-from sottovoce.estimate.variance.errors import curved, straight
-from sottovoce.estimate.variance.spread import CURVED
+from sottovoce.estimate.variance.errors import reach
 from sottovoce_experiments.coverage.declared.distributions import QUANTILE_RUNS
 from sottovoce_experiments.coverage.distributions.many import ManyCounts, ManyTallies
 from sottovoce_experiments.coverage.study import LEVEL
@@ -125,14 +124,10 @@ def _moments(many: ManyTallies) -> tuple[Intervals, Intervals]:
         half = deviate(LEVEL) * np.sqrt(each[:, 0, 0] / n)
     away, square, number = values[:, 0], values[:, 1], each[:, 0, 0]
     slack = 2 * np.sqrt(np.maximum(0, square - away**2)) * room + room**2
-    found = square - away**2 + number / n
-    distance = np.copysign(np.sqrt(np.maximum(0, away**2 - number / n)), away)
-    curve = curved(number, n)
-    variance = np.maximum(straight(number, each[:, 1, 1], each[:, 0, 1], distance, (n, n)), 0) + curve
-    error = np.sqrt(variance)
-    wide = slack_deviate(LEVEL, slack, error) if room else deviate(LEVEL) * error
-    doubtful = (curve > CURVED * variance) | (found + wide < 0)
-    spread = _around(found, wide)._replace(warned=doubtful)
+    found, size = square - away**2 + number / n, deviate(LEVEL)
+    far = reach(number / n, each[:, 1, 1] / n, each[:, 0, 1] / n, away, size)
+    down, up = (slack_deviate(LEVEL, slack, one / size) for one in far)
+    spread = Intervals(found - down, found + up, found + up < 0)
     return _around(centre + away, half).one_column(), spread.one_column()
 
 

@@ -25,8 +25,9 @@ from typing import Any
 
 from sottovoce.cli.collector.fragile import CHANGE, FULL, FragileCollector, free_port
 from sottovoce.cli.show import note
+from sottovoce.client.deliveries import today
 from sottovoce.client.outbox import Outgoing
-from sottovoce.client.participant import Participant, today
+from sottovoce.client.participant import Participant
 from sottovoce.client.tick import Untimed
 from sottovoce.client.transport import HttpTransport, Interrupted, Reply, Unreached
 from sottovoce.core.arithmetic.hashing import id_words

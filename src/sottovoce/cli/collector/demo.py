@@ -40,6 +40,9 @@ low = 0
 high = 14
 unit = "hours"
 """
+NEXT = """Then run a survey of your own:
+  sottovoce study new my-study.toml
+  sottovoce serve my-study.toml"""
 TYPES, WEIGHTS = ("morning", "afternoon", "night"), (0.5, 0.3, 0.2)
 
 
@@ -73,6 +76,8 @@ def demo(participants: int, epsilon: float, *, keeps_serving: bool, as_json: boo
             _show(rows, participants, seconds, crowd.states)
             if keeps_serving:
                 _serve_on(collector)
+            else:
+                print(f"From a terminal the dashboard stays open. {NEXT}")
         finally:
             collector.stop()
 
@@ -120,10 +125,14 @@ def _show(rows: list[dict[str, Any]], participants: int, seconds: float, states:
 
 
 def _serve_on(collector: CollectorProcess) -> None:
-    base = collector.url.partition("/v1/")[0]
-    print(f"\nThe collector goes on at {base} until you press Ctrl+C. Take part yourself:")
-    print(f"  sottovoce answer {collector.url} --device my-device")
-    print(f"  {collector.url}/estimates")
+    base, _, name = collector.url.partition("/v1/studies/")
+    print(
+        f"""
+Open the dashboard of this study: {base}/studies/{name}
+Take part yourself: {base}/s/{name}
+The collector runs until you press Ctrl+C. {NEXT}""",
+        flush=True,
+    )
     try:
         while True:
             time.sleep(3600)

@@ -55,17 +55,22 @@ def restore(backup_file: str, place: str) -> None:
     note(f"{plural(rows, 'row', ',')} restored and verified.")
 
 
-def export(place: str, study: str | None, output: str, *, level: float) -> None:
-    """Write the estimates with their codebook."""
+def export(place: str, study: str | None, output: str, *, level: float, strata: bool = False) -> None:
+    """Write the estimates with their codebook; with `strata` those of all strata together, and of each one."""
     from sottovoce.study.export import write_export
 
     if Path(output).exists():
         raise FileProblem("The folder of the export exists already: name a new one.")
     with open_store(place, create=False) as store, store.read() as work:
-        outcome = results.outcome(work, operations.find_study(work, study), _level(level))
-    if not outcome.results.questions:
+        if strata:
+            whole, parts = results.over_strata_of(work, study, _level(level))
+        else:
+            whole, parts = results.outcome(work, operations.find_study(work, study), _level(level)).results, {}
+    if not whole.questions:
         raise ParameterError("Nothing can be estimated yet: there is nothing to export.")
-    write_export(outcome.results, Path(output))
+    write_export(whole, Path(output))
+    for name, part in parts.items():
+        write_export(part, Path(output) / f"stratum-{name}")
     note("the export is written.")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import sys
 from contextlib import suppress
 
 from sottovoce.cli.show import note, steps
@@ -19,6 +20,7 @@ from sottovoce.service.http.server import bound_socket, make_server
 from sottovoce.service.running_study import RunningStudy
 from sottovoce.service.stores import open_store
 from sottovoce.study.reading import check_study
+from sottovoce.study.strata import source_of
 
 NAME = "The study file"
 
@@ -52,11 +54,21 @@ def serve(
             base = addresses.printed(host, listening.getsockname()[1])
             for running in collector.studies.values():
                 print(json.dumps(_printed(running, base)), flush=True)
+            if sys.stderr.isatty():  # a person reads it
+                note(_next_steps(store or default_store(file)))
             signal.signal(signal.SIGTERM, signal.default_int_handler)  # both end it in the same orderly way
             with suppress(KeyboardInterrupt):
                 server.run(sockets=[listening])
         finally:
             collector.stop()
+
+
+def _next_steps(store: str) -> str:
+    """What whoever started the collector can do now."""
+    return (
+        "Open the addresses above in a browser: participants answer at the last one. Press Ctrl-C to stop; nothing is"
+        f" lost, and `sottovoce serve --store {store}` goes on. Then: `sottovoce export {store} -o results`."
+    )
 
 
 def _bound(host: str, port: int) -> socket.socket:
@@ -67,11 +79,20 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _create(collector: Collector, source: bytes, participants: int | None) -> None:
+    study = check_study(source)
+    if study.strata and not study.stratum:
+        for one in study.strata:
+            _create(collector, source_of(source, one.name), participants)
+        note(
+            f"{study.name} is served once for each of {len(study.strata)} strata: give every person the address of"
+            " their stratum. `sottovoce export --strata` weights the estimates."
+        )
+        return
     known = len(collector.studies)
     with steps() as tell:
         name = collector.create(source, participants, tell=tell)
-    if participants is None and len(collector.studies) > known:
-        note(f"planned for {PARTICIPANTS:,} participants; --participants says how many you expect.")
+    if participants is None and check_study(source).participants is None and len(collector.studies) > known:
+        note(f"planned for {PARTICIPANTS:,} participants; write participants = ... under [study] if you expect others.")
     for other in collector.open_namesakes(name):
         title = other.manifest.facts.name
         note(

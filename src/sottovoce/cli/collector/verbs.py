@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from sottovoce.cli import options
 from sottovoce.core.late import load
 
 Json = Annotated[bool, typer.Option("--json", help="Print rows that a program can read.")]
 Store = Annotated[str, typer.Argument(metavar="STORE", help="An SQLite file, or postgresql://...")]
 Study = Annotated[str | None, typer.Option(metavar="ID", help="The study's id or name; not needed if there is one.")]
-Level = Annotated[float, typer.Option(help="The confidence level of the intervals.")]
 PublicUrl = Annotated[
     str | None, typer.Option(metavar="URL", help="The address that participants open, where a proxy has another.")
 ]
@@ -29,7 +29,7 @@ def demo(
     ] = False,
     json_: Json = False,
 ) -> None:
-    """A simulated crowd answers in private; estimates beside the known truth, with intervals."""
+    """Estimate the answers of a simulated crowd, and compare the estimates with the truth."""
     opened = page and sys.stdout.isatty()
     if collector:
         load("cli.collector.demo:demo")(participants, epsilon, keeps_serving=opened, as_json=json_)
@@ -45,7 +45,7 @@ def chaos(
     seed: Annotated[int, typer.Option(min=0, help="Of the times and faults.")] = 1,
     json_: Json = False,
 ) -> None:
-    """Kill a collector again and again under load, and compare what it acknowledged with what it counted."""
+    """Kill a collector repeatedly under load, and compare what it acknowledged with what it counted."""
     if not load("cli.collector.chaos:chaos")(kills, store, seed=seed, as_json=json_):
         raise typer.Exit(1)
 
@@ -54,7 +54,7 @@ def serve(
     study: Annotated[
         str | None, typer.Argument(metavar="STUDY", help="A study file (TOML); without it those of the store go on.")
     ] = None,
-    participants: Annotated[int | None, typer.Option(min=1, help="How many people are expected.")] = None,
+    participants: options.ExpectedParticipants = None,
     store: Annotated[
         str | None,
         typer.Option(metavar="FILE|URL", help="An SQLite file, or postgresql://...; NAME.sqlite if left out."),
@@ -69,7 +69,7 @@ def serve(
         bool, typer.Option("--trust-proxy", help="Read X-Forwarded-Proto and X-Forwarded-Host, which a proxy sets.")
     ] = False,
 ) -> None:
-    """Collect the reports of a study over HTTP, exactly once, and give estimates."""
+    """Run the collector of a study: participants' page, dashboard and HTTP interface."""
     addresses = load("service.http.addresses:Addresses")(public_url, trust_proxy)
     load("cli.collector.serve:serve")(
         study, participants=participants, store=store, host=host, port=port, key=key, addresses=addresses
@@ -84,13 +84,13 @@ def shuffle(
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 8001,
-    least: Annotated[int, typer.Option(min=2, help="The fewest reports of a batch, whatever a study asks for.")] = 100,
+    min_batch: Annotated[int, typer.Option(min=2, help="The fewest reports of a batch, whatever a study asks.")] = 100,
     public_url: PublicUrl = None,
 ) -> None:
-    """Take sealed reports from devices, and pass them on to a collector in large batches, in random order."""
+    """Run a shuffler: collect sealed reports and forward them in large batches, in random order."""
     addresses = load("service.http.addresses:Addresses")(public_url)
     load("cli.collector.shuffle:shuffle")(
-        collector, file=file, new_key=new_key, host=host, port=port, least=least, addresses=addresses
+        collector, file=file, new_key=new_key, host=host, port=port, least=min_batch, addresses=addresses
     )
 
 
@@ -99,14 +99,14 @@ def status(
     check: Annotated[bool, typer.Option("--check", help="Compute numbers and checksums from the ids again.")] = False,
     json_: Json = False,
 ) -> None:
-    """How far the studies of a collector are; also while it runs."""
+    """Show how many reports each study of a store has; its collector may be running."""
     load("cli.collector.operations:status")(store, check=check, as_json=json_)
 
 
 def backup(
     store: Store, output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="A new SQLite file.")]
 ) -> None:
-    """Copy a store into a file, as it is at one moment; also while the collector runs."""
+    """Copy a store into an SQLite file at one moment; its collector may be running."""
     load("cli.collector.operations:backup")(store, output)
 
 
@@ -122,14 +122,17 @@ def export(
     store: Store,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder.")],
     study: Study = None,
-    level: Level = 0.95,
+    level: options.Level = 0.95,
+    strata: Annotated[
+        bool, typer.Option("--strata", help="Combine the strata of a study, weighted by their sizes.")
+    ] = False,
 ) -> None:
     """Write the estimates of a study with a codebook: CSV, Parquet, Stata, and scripts for R and SPSS."""
-    load("cli.collector.operations:export")(store, study, output, level=level)
+    load("cli.collector.operations:export")(store, study, output, level=level, strata=strata)
 
 
-def close(store: Store, study: Study = None, level: Level = 0.95, json_: Json = False) -> None:
-    """Close a study, also while its collector runs, and print its estimates: those of unfinished rounds are partial."""
+def close(store: Store, study: Study = None, level: options.Level = 0.95, json_: Json = False) -> None:
+    """Close a study and print its estimates; its collector may be running."""
     load("cli.collector.operations:close")(store, study, level=level, as_json=json_)
 
 
@@ -140,7 +143,7 @@ def invite(
     study: Study = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
 ) -> None:
-    """Make invitations: each is good for one report, and stored as a hash only."""
+    """Write invitations: each allows one report, and only its hash is stored."""
     load("cli.collector.operations:invite")(store, study, count, output, force=force)
 
 
@@ -150,7 +153,7 @@ def token(
     scope: Annotated[list[str] | None, typer.Option(help="read, invite or manage; may be given several times.")] = None,
     revoke: Annotated[bool, typer.Option("--revoke", help="End the token of this name.")] = False,
 ) -> None:
-    """Make a token for the administrative routes; it is shown once and stored as a hash only."""
+    """Create or revoke a token for the administrative routes; only its hash is stored."""
     load("cli.collector.operations:token")(store, name, scope or [], revoke=revoke)
 
 

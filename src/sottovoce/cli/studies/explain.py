@@ -13,7 +13,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.files.places import reading
 from sottovoce.privacy.accounting.study import DELTA, StudyAccount
-from sottovoce.privacy.explain import explain
+from sottovoce.privacy.explain import OF_A_STUDY, explain
 from sottovoce.privacy.leakage import Leakage, leakage, reidentify
 from sottovoce.study.dossier.deployments import compared
 from sottovoce.study.questions import study_question
@@ -21,10 +21,6 @@ from sottovoce.study.simulating import drawn_answers
 from sottovoce.study.study import Study
 
 CROWD = 1000  # people among whom an observer looks for one
-TAKES = (
-    "FILE [--participants N] [--waves N] [--values N] [--also EPSILON] [--delta DELTA] [--rate SHARE]"
-    " [--question NAME --belief P,P,...] [--json]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +65,12 @@ class Explained:
 
 def main(arguments: Sequence[str]) -> int:
     """The verb."""
-    parser = SentenceParser("explain", TAKES, "What a study means for one person.")
+    parser = SentenceParser(
+        "explain",
+        OF_A_STUDY,
+        "What a study means for one person.",
+        ["explain sleep.toml --participants 3000", "explain sleep.toml --waves 12 --also 0.5"],
+    )
     parser.add_argument("file", help="a study file (TOML) or a manifest (JSON)")
     parser.add_argument("--participants", type=int, help="of one wave")
     parser.add_argument("--waves", type=int, default=1, help="of which a device answers as many as the study allows")
@@ -103,8 +104,6 @@ def _opened(path: str, participants: int | None, *, shown: bool) -> tuple[Study 
         with reading(path, "The manifest") as file:
             return None, Manifest.from_spec(file.read())
     study = load_study(path)
-    if participants is None:
-        raise ParameterError("A study file needs --participants, since methods depend on them.")
     return study, planned(study, participants, shown=shown).manifest()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sottovoce.cli.domains import Allowed, question_of
+from sottovoce.cli.domains import Allowed, ReadFrom, question_of
 from sottovoce.cli.show import table
 from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
@@ -31,11 +31,20 @@ class Wanted:
     target: str = "population"
 
 
-def plan(question: str, allowed: Allowed, wanted: Wanted, *, picture: str | None, force: bool, as_json: bool) -> None:
+def plan(
+    question: str,
+    allowed: Allowed,
+    read_from: tuple[str | None, ...],
+    wanted: Wanted,
+    *,
+    picture: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
     """Print the plan as a table and a sentence, or as JSON, and draw it if asked to."""
     form = None if picture is None else picture_form(picture, force)
     chosen = make_plan(
-        question_of(question, allowed),
+        question_of(question, allowed, ReadFrom(*read_from)),
         epsilon=wanted.epsilon,
         participants=wanted.participants,
         std_error=wanted.std_error,

@@ -16,6 +16,7 @@ from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
 from sottovoce.files.opening import FileProblem, check_free, writing
 from sottovoce.files.places import reading
+from sottovoce.study.experiments.planned import experiment_texts, people_in_arms
 from sottovoce.study.reading import Mistake, parse_study
 from sottovoce.study.study import Study
 from sottovoce.study.study_plan import StudyPlan, plan_study
@@ -105,12 +106,13 @@ def plan(
     ]
     table(("question", "method", "participants", "bytes", f"+- at {100 * level:g} %", "goal"), rows, numbers=4)
     print(study_plan.text().splitlines()[0])
-    for one in study_plan.sharing:
-        print(one.text())
+    for text in (*(one.text() for one in study_plan.sharing), *experiment_texts(study_plan)):
+        print(text)
     print(study_plan.advice)
 
 
 def _plain(study_plan: StudyPlan) -> dict[str, Any]:
+    experiment = study_plan.study.experiment
     return {
         "study": study_plan.study.name,
         "solved_for": study_plan.solved_for,
@@ -129,13 +131,15 @@ def _plain(study_plan: StudyPlan) -> dict[str, Any]:
                 "without_reasons": one.without_reasons,
                 "goal": None if one.goal is None else float(one.goal),
                 "bytes": one.plan.best.bytes_per_report,
+                **({} if experiment is None else {"smallest_difference": one.smallest_difference}),
             }
             for one in study_plan.questions
         ],
+        **({} if experiment is None else {"experiment": people_in_arms(study_plan)}),
     }
 
 
-def dossier(path: str, participants: int, output: str) -> None:
+def dossier(path: str, participants: int | None, output: str) -> None:
     """Write the dossier of a study."""
     from sottovoce.study.dossier.write import write_dossier
 
@@ -146,10 +150,10 @@ def dossier(path: str, participants: int, output: str) -> None:
     print(f"{len(written)} files are written; begin with index.html.")
 
 
-def _answers(study: Study, data: str | None, participants: int | None, seed: int | None) -> tuple[Any, int]:
+def answers_of(study: Study, data: str | None, participants: int | None, seed: int | None) -> tuple[Any, int]:
     """Answers from a file, or of a described population, and how many there are."""
     from sottovoce.study.population_tables import read_population
-    from sottovoce.study.simulating import drawn_answers, read_answers
+    from sottovoce.study.simulating import drawn_answers, drawn_in_arms, read_answers
 
     if data is not None and not data.lower().endswith(".toml"):
         if participants is not None:
@@ -162,9 +166,12 @@ def _answers(study: Study, data: str | None, participants: int | None, seed: int
             population = read_population(file.read(), study.questions)
     if not population:
         raise ParameterError("A simulation needs a file of answers, or a population in the study file.")
-    if participants is None:
-        raise ParameterError("A described population needs --participants.")
-    return drawn_answers(study.questions, population, participants, seed), participants
+    count = participants or study.participants
+    if count is None:
+        raise ParameterError("A described population needs --participants, or participants = ... under [study].")
+    if study.experiment is not None:
+        return drawn_in_arms(study, population, count, seed), count
+    return drawn_answers(study.questions, population, count, seed), count
 
 
 def simulate(
@@ -178,11 +185,12 @@ def simulate(
     as_json: bool,
 ) -> None:
     """Print estimates beside the truth, and write the export of the first run if asked to."""
+    from sottovoce.study.display.experiment import comparison_sentence
     from sottovoce.study.export import write_export
     from sottovoce.study.simulating import simulate_study
 
     study = load_study(path)
-    answers, count = _answers(study, data, participants, seed)
+    answers, count = answers_of(study, data, participants, seed)
     study_plan = planned(study, count, shown=not as_json)
     if output is not None and Path(output).exists():
         raise FileProblem("The folder of the export exists already: name a new one.")
@@ -197,17 +205,21 @@ def simulate(
     if as_json:
         print(json.dumps([json.loads(one.to_json(orient="records")) for one in tables]))
         return
-    rows = []
+    rows, arms = [], study.experiment is not None
     for place, row in enumerate(first.to_dict("records")):
         covered = sum(bool(one["covered"].iloc[place]) for one in tables)
         known = not math.isnan(row["truth"])
         rows.append(
             (
-                *(str(row["question"]), printable(" ".join(filter(None, (row["measure"], row["label"]))))),
+                *(str(row["question"]), *((str(row["arm"]),) if arms else ())),
+                printable(" ".join(filter(None, (row["measure"], row["label"])))),
                 *(f"{row['truth']:.4g}" if known else "", f"{row['estimate']:.4g}"),
                 *(f"{row['low']:.4g} to {row['high']:.4g}", f"{covered}/{runs}" if known else ""),
             )
         )
     interval = f"{100 * study_plan.level:g} % interval"
-    table(("question", "number", "truth", "estimate", interval, "covered"), rows, numbers=4)
+    names = ("question", *(("arm",) if arms else ()), "number", "truth", "estimate", interval, "covered")
+    table(names, rows, numbers=4)
     print("SIMULATION: the truth is that of all rows; each row sent one report.")
+    for comparison in frames[0].results.comparisons:
+        print(comparison_sentence(comparison))

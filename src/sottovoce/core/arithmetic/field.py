@@ -18,6 +18,14 @@ def is_order(g: int) -> bool:
     return 2 <= g <= MAX_ORDER and (is_prime(g) or (g <= MAX_BINARY and g & (g - 1) == 0))
 
 
+def digits(codes: int, base: int) -> int:
+    """How many digits in a base write every code below a number."""
+    count, reach = 1, base
+    while reach < codes:
+        count, reach = count + 1, reach * base
+    return count
+
+
 @lru_cache(maxsize=16)
 def polynomial(g: int) -> int:
     """The least irreducible polynomial of a field of 2**r elements, as a bit mask; 0 for a prime order."""

@@ -42,6 +42,7 @@ _OTHERS = (
     "core.channel.compose.public:HashMap",
     "core.channel.compose.maps:NumberedMap",
     "core.channel.compose.public:PoolMap",
+    "core.channel.compose.parities:ParityMap",
     "core.channel.compose.rows:BloomMap",
     "core.channel.compose.rows:PermutationMap",
     "core.channel.compose.rows:RowMap",

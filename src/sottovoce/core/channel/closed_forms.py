@@ -53,7 +53,7 @@ def extremes_by_law(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
 def delta(channel: Channel, odds: Fraction) -> Fraction:
     """Hockey-stick divergence at `odds`, over all pairs of codes.
 
-    It is the delta that belongs to epsilon = ln(odds), where the ratio is larger or infinite.
+    The result is the delta that belongs to epsilon = ln(odds), where the ratio is larger or infinite.
     """
     known = facet(channel, Divergent)
     return delta_by_law(channel, odds) if known is None else known.delta(odds)

@@ -37,7 +37,7 @@ class CodeList(Sequence[Any]):
 
 
 def listed(channel: Channel) -> CodeList | None:
-    """The codes of a channel by their place; None where they can only be computed one after another."""
+    """List the codes of a channel in order, or None if they can only be computed one after another."""
     codes = channel.codes()
     if isinstance(codes, CodeList):
         return codes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel.base import Channel, nested
-from sottovoce.core.channel.facets import Contrast, Facet, Rates, Supporting, facet, rates_of, rounding_of
+from sottovoce.core.channel.facets import Contrast, Facet, Numbered, Rates, Supporting, facet, rates_of, rounding_of
 
 if TYPE_CHECKING:
     from sottovoce.core.channel.compose.each import Each
@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.compose.maps import AskedMap
     from sottovoce.core.channel.finite.block import Block
     from sottovoce.core.channel.vector.sphere import Cap, SummandScale
+
+
+class Indexed(Channel, Numbered):
+    """A channel whose report is the index of one of its outputs."""
+
+    __slots__ = ()
+
+    @property
+    def payload_bits(self) -> int:
+        return (self.outputs - 1).bit_length()
+
+    def contains(self, report: int) -> bool:
+        return 0 <= report < self.outputs
 
 
 class Bundled(Facet):

@@ -4,6 +4,7 @@ from sottovoce.core.domain.base import Domain as Domain
 from sottovoce.core.domain.base import View as View
 from sottovoce.core.domain.base import domain_from_spec as domain_from_spec
 from sottovoce.core.domain.box import Box as Box
+from sottovoce.core.domain.cells import Cells as Cells
 from sottovoce.core.domain.circle import Circle as Circle
 from sottovoce.core.domain.clamp import Clamp as Clamp
 from sottovoce.core.domain.digit import Digit as Digit

@@ -23,10 +23,21 @@ _LARGEST = Decimal("1e100")  # of a radius: squares of coordinates must not over
 
 @declared
 class Ball(Domain):
-    """A list of `dimensions` numbers whose Euclidean length is at most `radius`.
+    """Describe an answer as a vector whose Euclidean length is at most `radius`.
 
-    The code is the vector in units of the radius, as floats. A vector that is longer by less than a millionth counts as
-    one on the surface; anything longer is refused. Numbers below 1e-100 of the radius count as zero.
+    A vector that is longer by less than a millionth counts as one on the surface; a longer one is refused. Numbers
+    below 1e-100 of the radius count as zero. The code is the vector in units of the radius, as floats.
+
+    Args:
+        radius: The largest length of a vector, above 0.
+        dimensions: How many numbers a vector has.
+
+    Examples:
+        >>> sv.Ball(2, dimensions=2).encode([0.6, 0.8])
+        (0.3, 0.4)
+
+    See also:
+        `Box` for a bound on each coordinate, `VectorMean` for the mean of vectors.
     """
 
     kind: ClassVar[str] = "ball"

@@ -21,6 +21,7 @@ KINDS = {
     "bins": "core.domain.views:Bins",
     "box": "core.domain.box:Box",
     "categories": "core.domain.plain:Categories",
+    "cells": "core.domain.cells:Cells",
     "circle": "core.domain.circle:Circle",
     "clamp": "core.domain.clamp:Clamp",
     "digit": "core.domain.digit:Digit",
@@ -179,7 +180,7 @@ class Domain(Declared, ABC):
 class View(Domain):
     """A function of an answer that is declared, so that a device needs no code for it: `of` is what it looks at.
 
-    It encodes with the domain that it looks at, which refuses what is outside, and then maps the code.
+    A view encodes with the domain that it looks at, which refuses what is outside, and then maps the code.
     """
 
     of: Any  # a domain; the views say which ones

@@ -18,7 +18,22 @@ MAX_DIMENSIONS = 1 << 16
 
 @declared
 class Box(Domain):
-    """A list of `dimensions` numbers in [low, high]; the code is the tuple of these numbers, exactly."""
+    """Describe an answer as a list of numbers, each from `low` to `high`.
+
+    The code is the tuple of these numbers, exactly.
+
+    Args:
+        low: The smallest value of each number.
+        high: The largest value of each number, above `low`.
+        dimensions: How many numbers an answer has.
+
+    Examples:
+        >>> sv.Box(-1, 1, dimensions=2).encode([0.5, -1])
+        (Fraction(1, 2), Fraction(-1, 1))
+
+    See also:
+        `Ball` for vectors of bounded length, `Sparse` for vectors that are mostly zero, `VectorMean`.
+    """
 
     kind: ClassVar[str] = "box"
     low: Decimal = decimal()

@@ -15,13 +15,24 @@ from sottovoce.core.params import decimal_text, reject
 
 @declared
 class Circle(Domain):
-    """A number in [0, period], whose two ends are the same point: 24 o'clock is 0 o'clock.
+    """Describe an answer as a number on a circle, such as a time of day: 24 o'clock is 0 o'clock.
 
-    Its code is that number, exactly, as a `Fraction` below the period. Numbers on a circle have no order, so they have
-    neither quantiles nor a mean as other numbers have it.
+    Numbers on a circle have no order, so they have neither quantiles nor an ordinary mean: use `CircularMean`. The code
+    is the number, exactly, as a `Fraction` below the period.
+
+    Args:
+        period: The length of the circle, above 0; answers lie from 0 to `period`.
+
+    Examples:
+        >>> sv.Circle(24).encode(24)
+        Fraction(0, 1)
+
+    See also:
+        `CircularMean`, `Distribution` and `Range` for what to estimate.
     """
 
     kind: ClassVar[str] = "circle"
+    circular: ClassVar[bool] = True
     period: Decimal = decimal()
 
     def __init__(self, period: Number) -> None:
@@ -44,10 +55,6 @@ class Circle(Domain):
     @property
     def scalar(self) -> Circle:
         return self
-
-    @property
-    def circular(self) -> bool:
-        return True
 
     def typed(self, value: object) -> object:
         return written_number(value)

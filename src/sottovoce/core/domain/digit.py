@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar
 
-from sottovoce.core.declared import decimal, declared, integer, part
+from sottovoce.core.declared import decimal, declared, delegated, integer, part
 from sottovoce.core.domain.base import View, domain_from_spec
 from sottovoce.core.domain.plain import Integers, Interval, Number
 from sottovoce.core.domain.views import check_numeric, raw_number
@@ -29,6 +29,7 @@ class Digit(View):
     width: Decimal = decimal()
     base: int = integer(2, MAX_BASE)
     origin: Decimal = decimal()
+    size = delegated("base")
 
     def __init__(self, of: Integers | Interval, width: Number, base: int, origin: Number = 0) -> None:
         self.hold(of, width, base, origin)
@@ -36,10 +37,6 @@ class Digit(View):
     def check_fields(self) -> None:
         if not self.width > 0:
             raise reject("width", self.kind, "a number above 0", self.width)
-
-    @property
-    def size(self) -> int:
-        return self.base
 
     def encode(self, value: object) -> int:
         return int((raw_number(self.of, value) - Fraction(self.origin)) // Fraction(self.width)) % self.base

@@ -13,7 +13,7 @@ from sottovoce.core.domain.views import check_names
 
 @declared
 class Fields(View):
-    """The code is the tuple of the codes of these fields, in the order of `names`."""
+    """The code is the tuple of the codes of these fields, in the order of `names`; others may be left out."""
 
     kind: ClassVar[str] = "fields"
     of: Record = part("domain", domain_from_spec)
@@ -36,7 +36,7 @@ class Fields(View):
         return [domain for _, domain in self.fields]
 
     def encode(self, value: object) -> tuple[Any, ...]:
-        codes = dict(zip((name for name, _ in self.of.fields), self.of.encode(value), strict=True))
+        codes = self.of.held_codes(value, self.names)
         return tuple(codes[name] for name in self.names)
 
     def labels(self) -> Sequence[object]:

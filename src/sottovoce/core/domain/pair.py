@@ -11,7 +11,21 @@ from sottovoce.core.params import reject
 
 @declared
 class Pair(Domain):
-    """A tuple (group, value): the group one of finitely many, the value a number. The code is the tuple of codes."""
+    """Describe an answer as a tuple (group, value): a private group, and a private number.
+
+    The code is the tuple of both codes. `GroupMean` builds this domain by itself.
+
+    Args:
+        group: The groups, a domain with finitely many values.
+        value: The number, an `Interval` or `Integers`.
+
+    Examples:
+        >>> sv.Pair(sv.Categories(["north", "south"]), sv.Interval(0, 10)).encode(("south", 2.5))
+        (1, Fraction(5, 2))
+
+    See also:
+        `GroupMean` for the mean in each group, `Record` for more than two fields.
+    """
 
     kind: ClassVar[str] = "pair"
     group: Domain = part("domain", domain_from_spec)

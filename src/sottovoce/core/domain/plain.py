@@ -12,7 +12,7 @@ from math import isfinite
 from numbers import Rational, Real
 from typing import Any, ClassVar
 
-from sottovoce.core.declared import Form, decimal, declared, integer, list_of, of_form
+from sottovoce.core.declared import Form, decimal, declared, delegated, integer, list_of, of_form
 from sottovoce.core.domain.base import Domain, Numbers, domain_from_spec
 from sottovoce.core.domain.written import written_integer, written_number
 from sottovoce.core.errors import ParameterError
@@ -55,7 +55,24 @@ _VALUES = Form("values", list_of(lambda value, owner, name: value), list, _check
 
 @declared
 class Categories(Domain):
-    """One of a list of texts, or one of a list of integers. `True` is not 1, and "1" is not 1."""
+    """Describe an answer as one of a list of texts, or one of a list of integers.
+
+    Types count: `True` is not 1, and "1" is not 1. The code of a value is its place in the list.
+
+    Args:
+        values: The possible answers, at least two, without repetition. Their order is that of all results.
+
+    Raises:
+        ParameterError: The list is too short, repeats a value, or mixes texts and integers.
+
+    Examples:
+        >>> theme = sv.Categories(["dark", "light", "system"])
+        >>> theme.size, theme.encode("light")
+        (3, 1)
+
+    See also:
+        `Integers` for numbers in a range, `Text` for answers without a list, `Frequency` for their shares.
+    """
 
     kind: ClassVar[str] = "categories"
     values: tuple[str, ...] | tuple[int, ...] = of_form(_VALUES)
@@ -120,15 +137,37 @@ class Categories(Domain):
 
 @declared
 class Integers(Domain):
-    """A whole number in [low, high]; its code is its distance from `low`. The float 3.0 is the whole number 3."""
+    """Describe an answer as a whole number from `low` to `high`, both included.
+
+    The float 3.0 is the whole number 3. The code of a number is its distance from `low`. A number outside the range is
+    refused: nothing is clipped.
+
+    Args:
+        low: The smallest possible answer.
+        high: The largest possible answer, above `low`.
+
+    Raises:
+        ParameterError: `high` is not above `low`, or the range has more than 2**32 numbers.
+
+    Examples:
+        >>> age = sv.Integers(18, 99)
+        >>> age.size, age.encode(40)
+        (82, 22)
+
+    See also:
+        `Interval` for numbers that may have decimals, `Categories` for labels.
+    """
 
     kind: ClassVar[str] = "integers"
+    spacing: ClassVar[Decimal] = Decimal(1)
     low: int = integer(-MAX_INTEGER, MAX_INTEGER - 1)
     high: int = integer(1 - MAX_INTEGER, MAX_INTEGER)
 
     def check_fields(self) -> None:
-        if not self.low < self.high < self.low + MAX_CODES:
-            raise reject("high", self.kind, f"an integer from 1 to {MAX_CODES - 1} above low", self.high)
+        if not self.low < self.high:
+            raise reject("high", self.kind, "larger than 'low'", self.high)
+        if not self.high < self.low + MAX_CODES:
+            raise reject("high", self.kind, f"at most {MAX_CODES - 1} above 'low'", self.high)
 
     @property
     def size(self) -> int:
@@ -145,10 +184,6 @@ class Integers(Domain):
     @property
     def whole(self) -> Integers:
         return self
-
-    @property
-    def spacing(self) -> Decimal:
-        return Decimal(1)
 
     def typed(self, value: object) -> object:
         if isinstance(value, bool):
@@ -180,23 +215,41 @@ class Integers(Domain):
 
 @declared
 class Interval(Domain):
-    """A number in [low, high]; its code is that number, exactly, as a `Fraction`.
+    """Describe an answer as a number from `low` to `high`, both included.
 
-    Where answers are known to be low, low + step, low + 2 step, ..., high, such as whole dollars or half hours, `step`
-    says so. All other numbers are then refused, and cumulative shares are exact at each possible answer.
+    The range is public, so choose it without looking at the answers. A number outside is refused: nothing is clipped.
+    The code of a number is that number, exactly, as a `Fraction`.
+
+    Args:
+        low: The smallest possible answer.
+        high: The largest possible answer, above `low`.
+        step: The distance of possible answers, such as 0.5 for half hours. Other numbers are then refused, and
+            cumulative shares are exact at each possible answer. Default: any number of the range.
+
+    Raises:
+        ParameterError: `high` is not above `low`, or the range is not a whole number of steps.
+
+    Examples:
+        >>> hours = sv.Interval(0, 24, step=0.5)
+        >>> hours.encode(7.5)
+        Fraction(15, 2)
+
+    See also:
+        `Integers` for whole numbers, `Circle` for times of day, `Mean` and `Distribution` for what to estimate.
     """
 
     kind: ClassVar[str] = "interval"
     low: Decimal = decimal()
     high: Decimal = decimal()
     step: Decimal | None = decimal(optional=True)
+    spacing = delegated("step")
 
     def __init__(self, low: Number, high: Number, step: Number | None = None) -> None:
         self.hold(low, high, step)
 
     def check_fields(self) -> None:
         if not self.low < self.high:
-            raise reject("high", self.kind, "a number above low", self.high)
+            raise reject("high", self.kind, "larger than 'low'", self.high)
         step = self.step
         if step is not None and (step <= 0 or (Fraction(self.high) - Fraction(self.low)) % Fraction(step)):
             raise reject("step", self.kind, "a number above 0 of which high - low is a multiple", step)
@@ -208,10 +261,6 @@ class Interval(Domain):
     @property
     def line(self) -> Interval:
         return self
-
-    @property
-    def spacing(self) -> Decimal | None:
-        return self.step
 
     def typed(self, value: object) -> object:
         if isinstance(value, bool):
@@ -262,7 +311,24 @@ _MEMBERS = Form(
 
 @declared
 class Record(Domain):
-    """Several answers under names; the code is the tuple of their codes, in the order of the fields."""
+    """Describe an answer with several fields under names, such as smoking and age of one person.
+
+    The code is the tuple of the codes of all fields, in their order.
+
+    Args:
+        fields: The domain of each field by its name, as a mapping or as pairs.
+
+    Raises:
+        ParameterError: There is no field, or two fields have the same name.
+
+    Examples:
+        >>> person = sv.Record({"smokes": sv.Categories(["yes", "no"]), "age": sv.Integers(18, 99)})
+        >>> person.encode({"smokes": "no", "age": 40})
+        (1, 22)
+
+    See also:
+        `SampledAttributes` and `Attributes` estimate each field.
+    """
 
     kind: ClassVar[str] = "record"
     fields: tuple[tuple[str, Domain], ...] = of_form(_MEMBERS)
@@ -278,12 +344,17 @@ class Record(Domain):
         return [domain for _, domain in self.fields]
 
     def encode(self, value: object) -> tuple[Any, ...]:
-        names = {name for name, _ in self.fields}
-        if not isinstance(value, Mapping) or set(value) != names:
-            raise self.refuse(value, f"a record of {', '.join(sorted(names))}")
-        return tuple(domain.encode(value[name]) for name, domain in self.fields)
+        codes = self.held_codes(value, self.labels())
+        return tuple(codes[name] for name, _ in self.fields)
 
-    def labels(self) -> Sequence[object]:
+    def held_codes(self, value: object, needed: Sequence[str]) -> dict[str, Any]:
+        """The codes of the fields that a record holds: the needed ones at least, and no unknown ones."""
+        known = {name for name, _ in self.fields}
+        if not isinstance(value, Mapping) or not {*needed} <= {*value} <= known:
+            raise self.refuse(value, f"a record of {', '.join(sorted(needed))}")
+        return {name: domain.encode(value[name]) for name, domain in self.fields if name in value}
+
+    def labels(self) -> Sequence[str]:
         """The names of the fields."""
         return [name for name, _ in self.fields]
 

@@ -24,10 +24,22 @@ Code = tuple[tuple[int, Fraction], ...]
 
 @declared
 class Sparse(Domain):
-    """`dimensions` numbers in [-bound, bound], at most `most` of them nonzero: {place: number}, or a list of pairs.
+    """Describe an answer as a long vector with few nonzero numbers: {place: number}, or a list of pairs.
 
-    The code holds the nonzero numbers in the order of their places. Explicit zeros are dropped: they describe the same
-    vector.
+    Explicit zeros are dropped, because they describe the same vector. The code holds the nonzero numbers in the order
+    of their places.
+
+    Args:
+        dimensions: The length of the vector.
+        most: The largest number of nonzero coordinates.
+        bound: The largest absolute value of a coordinate.
+
+    Examples:
+        >>> sv.Sparse(1000, most=2, bound=1).encode({3: 0.5})
+        ((3, Fraction(1, 2)),)
+
+    See also:
+        `Box` and `Ball` for vectors with few coordinates, `VectorMean`.
     """
 
     kind: ClassVar[str] = "sparse"

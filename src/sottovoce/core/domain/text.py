@@ -22,27 +22,28 @@ def _check_hash(value: object, owner: str, name: str) -> str:
 
 @declared
 class Text(Domain):
-    """Any text of at most 1,000 characters; its code is a hash of 32 bits, which may be that of other texts too.
+    """Describe an answer as any text of at most 1,000 characters, such as a word or an address.
 
-    The hash is the first four bytes, little-endian, of SHA-256 of "sottovoce text 1|" and the text in normal form C as
-    UTF-8. Shares are estimated for a list of candidates.
+    Shares are estimated for a list of candidates that the analyst names afterwards. The code of a text is a hash of
+    32 bits, which other texts may share. The hash is the first four bytes, little-endian, of SHA-256 of "sottovoce text
+    1|" and the text in normal form C as UTF-8.
+
+    Examples:
+        >>> m = sv.mechanism("o-rr", sv.Text(), epsilon=4, cohorts=16)
+        >>> tally = m.tally(m.privatize(["tea"] * 900 + ["mate"] * 100, seed=1))
+        >>> m.estimate(tally, candidates=["tea", "coffee"]).labels
+        ('tea', 'coffee')
+
+    See also:
+        `Categories` where all possible answers are known.
     """
 
     kind: ClassVar[str] = "text"
     hash: ClassVar[str] = HASH
     derived: ClassVar[dict[str, Form]] = {"hash": Form("text", _check_hash)}
-
-    @property
-    def size(self) -> int:
-        return MAX_CODES
-
-    @property
-    def holds_texts(self) -> bool:
-        return True
-
-    @property
-    def is_open(self) -> bool:
-        return True
+    size: ClassVar[int] = MAX_CODES
+    holds_texts: ClassVar[bool] = True
+    is_open: ClassVar[bool] = True
 
     def typed(self, value: object) -> object:
         return str(value) if type(value) is int else value

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any, ClassVar
 
-from sottovoce.core.declared import decimal, decimals, declared, integer, part, texts
+from sottovoce.core.declared import decimal, decimals, declared, delegated, integer, part, texts
 from sottovoce.core.domain.base import Domain, Numbers, View, domain_from_spec
 from sottovoce.core.domain.circle import Circle
 from sottovoce.core.domain.plain import MAX_CODES, Integers, Interval, Number, Record
@@ -105,15 +105,12 @@ class Above(View):
     """Whether a number lies at or above a threshold: 1 if so, else 0."""
 
     kind: ClassVar[str] = "above"
+    size: ClassVar[int] = 2
     of: Integers | Interval = part("domain", domain_from_spec, check_numeric)
     threshold: Decimal = decimal()
 
     def __init__(self, of: Integers | Interval, threshold: Number) -> None:
         self.hold(of, threshold)
-
-    @property
-    def size(self) -> int:
-        return 2
 
     def encode(self, value: object) -> int:
         return int(raw_number(self.of, value) >= Fraction(self.threshold))
@@ -172,7 +169,10 @@ class Prefix(View):
 
 @declared
 class Select(View):
-    """Some fields of a record, as one code: the cell of their contingency table, last field fastest."""
+    """Some fields of a record, as one code: the cell of their contingency table, last field fastest.
+
+    A record may leave out the other fields: a device asks only what its view needs.
+    """
 
     kind: ClassVar[str] = "select"
     of: Record = part("domain", domain_from_spec)
@@ -188,14 +188,15 @@ class Select(View):
                 raise ParameterError(f"The field {name!r} has no finite list of codes to combine with others.")
 
     @property
-    def _chosen(self) -> list[tuple[int, Domain]]:
-        place = {name: i for i, (name, _) in enumerate(self.of.fields)}
-        return [(place[name], self.of.fields[place[name]][1]) for name in self.names]
+    def parts(self) -> tuple[tuple[str, Domain], ...]:
+        """The chosen fields in the order of their names."""
+        known = dict(self.of.fields)
+        return tuple((name, known[name]) for name in self.names)
 
     @property
     def size(self) -> int | None:
         total = 1
-        for _, domain in self._chosen:
+        for _, domain in self.parts:
             if domain.size is None:
                 return None
             total *= domain.size
@@ -203,22 +204,21 @@ class Select(View):
 
     @property
     def numbers(self) -> Numbers | None:
-        chosen = self._chosen
+        chosen = self.parts
         return chosen[0][1].numbers if len(chosen) == 1 else None
 
     def encode(self, value: object) -> Any:
-        codes = self.of.encode(value)
-        chosen = self._chosen
-        if len(chosen) == 1:
-            return codes[chosen[0][0]]
+        codes = self.of.held_codes(value, self.names)
+        if len(self.names) == 1:
+            return codes[self.names[0]]
         cell = 0
-        for index, domain in chosen:
-            cell = cell * _finite(self.kind, domain) + codes[index]
+        for name, domain in self.parts:
+            cell = cell * _finite(self.kind, domain) + codes[name]
         return cell
 
     def labels(self) -> Sequence[object]:
         """The values of one field, or tuples of the values of several."""
-        label_lists = [domain.labels() for _, domain in self._chosen]
+        label_lists = [domain.labels() for _, domain in self.parts]
         return label_lists[0] if len(label_lists) == 1 else list(product(*label_lists))
 
 
@@ -229,6 +229,7 @@ class Square(View):
     kind: ClassVar[str] = "square"
     of: Integers | Interval = part("domain", domain_from_spec, check_numeric)
     centre: Decimal = decimal()
+    numbers = delegated("image.numbers")
 
     def __init__(self, of: Integers | Interval, centre: Number = 0) -> None:
         self.hold(of, centre)
@@ -240,10 +241,6 @@ class Square(View):
         low, high = (context.subtract(Decimal(end), centre) for end in (self.of.low, self.of.high))
         ends = [context.multiply(end, end) for end in (low, high)]
         return Interval(Decimal(0) if low < 0 < high else min(ends), max(ends))
-
-    @property
-    def numbers(self) -> Numbers:
-        return self.image.numbers
 
     def encode(self, value: object) -> Fraction:
         return (raw_number(self.of, value) - Fraction(self.centre)) ** 2

@@ -32,7 +32,7 @@ def decode(channel: Channel, payload: bytes) -> int:
         raise ReportError(f"A payload of this mechanism has {expected} bytes. Got {len(payload)}.")
     report = int.from_bytes(payload, "little")
     if not channel.contains(report):
-        raise ReportError("These bytes are not a report of this mechanism.")
+        raise ReportError("The bytes are not a report of this mechanism.")
     return report
 
 

@@ -1,7 +1,7 @@
 """Manifests: the immutable description of one round of a study, which a device reads, checks and may refuse.
 
-It names itself by its content: the SHA-256 of its canonical text. Changing anything makes another manifest. A device
-computes every epsilon from the channels and compares it with what the manifest states and with its own limit.
+A manifest is named by its content: the SHA-256 of its canonical text. Changing anything makes another manifest. A
+device computes every epsilon from the channels and compares it with what the manifest states and with its own limit.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -19,139 +18,22 @@ from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.exchange import codec
+from sottovoce.core.exchange.experiment import ExperimentArm
+from sottovoce.core.exchange.study_facts import StudyFacts
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, decimal_text
+from sottovoce.core.params import decimal_text
 from sottovoce.core.question import question_from_spec
 from sottovoce.core.round import Arm, Round
 from sottovoce.core.spec_cost import Budget
 from sottovoce.core.specs import Spec, canonical, integer, parse, take
 from sottovoce.core.specs import text as text_of
+from sottovoce.core.unknown import MAX_FIELDS
 
 VERSION = 1
-UNITS = ("person", "device", "event")
-EPOCHS_BEGIN = date(2020, 1, 1)
 ID_BYTES = 16
 PREFIX_BYTES = 8
-MOST_DAYS = 366
-KEY_BYTES = 32
 _KEYS = ("version", "study", "questions", "round", "quota", "parent", "root", "chosen", "arms")
-_STUDY_KEYS = (
-    *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
-    *("unit", "epsilon", "lifetime", "languages", "collection"),
-)
-_COLLECTION_KEYS = ("epoch_days", "invitations", "sealed_for", "batch")
-
-
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """How reports reach the collector.
-
-    Attributes:
-        epoch_days: days of an epoch, the only time that travels with a report.
-        invitations: whether every report needs an invitation token, which is good for one report.
-        sealed_for: the collector's public key, in hexadecimal, where reports go through a shuffler.
-        batch: the fewest reports that the shuffler passes on at once.
-    """
-
-    epoch_days: int = 1
-    invitations: bool = False
-    sealed_for: str | None = None
-    batch: int | None = None
-
-    def __post_init__(self) -> None:
-        if type(self.epoch_days) is not int or not 1 <= self.epoch_days <= MOST_DAYS:
-            raise SpecError(f"An epoch has 1 to {MOST_DAYS} days.")
-        if type(self.invitations) is not bool:
-            raise SpecError("Whether a study needs invitations is true or false.")
-        if (self.sealed_for is None) != (self.batch is None):
-            raise SpecError("A shuffled study names the collector's key and the shuffler's batch, both or neither.")
-        if self.sealed_for is not None and not re.fullmatch(f"[0-9a-f]{{{2 * KEY_BYTES}}}", self.sealed_for):
-            raise SpecError(f"The collector's key has {KEY_BYTES} bytes, in lower-case hexadecimal.")
-        if self.batch is not None and (type(self.batch) is not int or not 2 <= self.batch <= 1 << 40):
-            raise SpecError("The batch of a shuffler has at least two reports.")
-
-    def epoch(self, day: date) -> int:
-        """The number of the epoch of a day."""
-        return (day - EPOCHS_BEGIN).days // self.epoch_days
-
-    def spec(self) -> Spec:
-        """In plain data."""
-        return {key: getattr(self, key) for key in _COLLECTION_KEYS}
-
-    @classmethod
-    def from_spec(cls, spec: object) -> Collection:
-        """Read the collection of a study from plain data."""
-        return cls(*take(spec, "the collection of a study", _COLLECTION_KEYS))
-
-
-@dataclass(frozen=True, slots=True)
-class StudyFacts:
-    """The facts of a study: who asks, what for, how and how long."""
-
-    name: str
-    owner: str
-    contact: str
-    purpose: str
-    unit: str
-    epsilon: Decimal
-    lifetime: Decimal
-    analysts: str = ""
-    start: str | None = None
-    end: str | None = None
-    languages: tuple[str, ...] = ("en",)
-    collection: Collection = Collection()
-
-    def __post_init__(self) -> None:
-        if self.unit not in UNITS:
-            raise SpecError(f"A manifest without a unit of privacy ({', '.join(UNITS)}) is not valid.")
-        if not self.contact or not self.owner or not self.purpose:
-            raise SpecError("A manifest without an owner, a contact and a purpose is not valid.")
-        if self.lifetime < self.epsilon:
-            raise SpecError("The lifetime budget of a manifest is at least that of one participation.")
-        for day in filter(None, (self.start, self.end)):
-            # Python reads other forms as well, which are not ordered as texts: a study could seem never to end.
-            try:
-                plain = date.fromisoformat(day).isoformat() == day
-            except ValueError:
-                plain = False
-            if not plain:
-                raise SpecError("The dates of a manifest are like 2027-03-31.")
-
-    def spec(self) -> Spec:
-        """In plain data."""
-        return {
-            "name": self.name,
-            "owner": self.owner,
-            "contact": self.contact,
-            "purpose": self.purpose,
-            "analysts": self.analysts,
-            "start": self.start,
-            "end": self.end,
-            "unit": self.unit,
-            "epsilon": decimal_text(self.epsilon),
-            "lifetime": decimal_text(self.lifetime),
-            "languages": list(self.languages),
-            "collection": self.collection.spec(),
-        }
-
-    @classmethod
-    def from_spec(cls, spec: object) -> StudyFacts:
-        """Read the facts of a study from plain data."""
-        values = dict(zip(_STUDY_KEYS, take(spec, "a study", _STUDY_KEYS), strict=True))
-        for key in ("name", "owner", "contact", "purpose", "analysts", "unit", "epsilon", "lifetime"):
-            text_of(values[key], "a study", key)
-        for key in ("start", "end"):
-            if values[key] is not None:
-                text_of(values[key], "a study", key)
-        languages = values["languages"]
-        if not isinstance(languages, list) or not languages or not all(isinstance(one, str) for one in languages):
-            raise SpecError("The languages of a study are a list of texts.")
-        values["languages"] = tuple(languages)
-        values["collection"] = Collection.from_spec(values["collection"])
-        for key in ("epsilon", "lifetime"):
-            values[key] = check_epsilon("a study", values[key])
-        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -174,6 +56,17 @@ class Manifest:
         for asked in self.questions:
             if asked.key not in known or (asked.attribute and known[asked.key].attribute):
                 raise SpecError("The attribute of a question is the name of another one, which has none itself.")
+        # Browsers keep questions unread, also those that this package knows, so all devices have one limit.
+        parts = [asked.question.brief() for asked in self.questions]
+        parts += [
+            part for arm in self.stage.arms for part in (arm.mechanism.question.brief(), arm.mechanism.statistic.spec())
+        ]
+        size = max(map(len, map(canonical, parts)), default=0)
+        if size > MAX_FIELDS:
+            raise SpecError(
+                f"A question of this study takes {size} bytes, and devices read at most {MAX_FIELDS}: ask for fewer"
+                " points."
+            )
         for arm in self.stage.arms:
             if question_of(arm.name) not in known:
                 raise SpecError("An arm of a manifest belongs to none of its questions.")
@@ -182,6 +75,15 @@ class Manifest:
                     f"An arm claims epsilon {decimal_text(arm.mechanism.claimed)}, more than the"
                     f" {decimal_text(self.facts.epsilon)} that the study states."
                 )
+        if self.facts.experiment:
+            self._check_experiment()
+
+    def _check_experiment(self) -> None:
+        names = [one.name for one in self.facts.experiment]
+        if not all(_part_of(arm.name, 1) in names for arm in self.stage.arms):
+            raise SpecError("An arm of this round belongs to none of the arms of the experiment.")
+        if self.participations != 1:
+            raise SpecError("A study with an experiment is answered once: a second answer would be of another arm.")
 
     # --- plain data --------------------------------------------------------------------------------
     def spec(self) -> Spec:
@@ -288,6 +190,11 @@ class Manifest:
         name = question_of(self.stage.arms[arm].name)
         return next(one for one in self.questions if one.name == name)
 
+    def experiment_arm(self, arm: int) -> ExperimentArm | None:
+        """The arm of the experiment that an arm of the round belongs to; None where there is no experiment."""
+        own = _part_of(self.stage.arms[arm].name, 1)
+        return next((one for one in self.facts.experiment if one.name == own), None)
+
     @property
     def participations(self) -> int | None:
         """How many reports a device sends to this study; None where memos allow one in each epoch."""
@@ -333,14 +240,16 @@ class Manifest:
         sizes = [codec.payload_bytes(arm.mechanism.channel) for arm in self.stage.arms]
         least, most = min(sizes), max(sizes)
         size = f"{least}" if least == most else f"{least} to {most}"
+        shown = " and which text was shown" if self.facts.experiment else ""
         return [
             ("version", "of the wire format"),
             ("manifest", f"{PREFIX_BYTES} bytes of the hash of this manifest"),
             ("epoch", "a number of the day or week of the study, the same for everyone"),
             ("round", "a number"),
-            ("arm", "which question was asked; drawn from the id, not chosen"),
+            ("arm", f"which question was asked{shown}; drawn from the id, not chosen"),
             ("id", f"{ID_BYTES} random bytes, drawn for this report only"),
             ("payload", f"the answer after noise, {size} bytes"),
+            *([("token", "the invitation, which is good for one report")] if self.facts.collection.invitations else []),
         ]
 
 
@@ -356,7 +265,13 @@ def memo_text(arm: Arm) -> str:
 
 def question_of(arm: str) -> str:
     """The question that an arm belongs to: arms of several rounds or methods are named after it."""
-    return arm.partition(":")[0]
+    return _part_of(arm, 0)
+
+
+def _part_of(arm: str, place: int) -> str:
+    """A part of the name of an arm, such as \"smokes: new: first round\"; empty where it has fewer parts."""
+    parts = arm.split(":")
+    return parts[place].strip() if place < len(parts) else ""
 
 
 def _asked_spec(asked: Asked) -> Spec:
@@ -369,12 +284,20 @@ def _asked_spec(asked: Asked) -> Spec:
         "unit": asked.unit,
         **({"labels": {language: dict(labels) for language, labels in asked.labels}} if asked.labels else {}),
         **({"attribute": asked.attribute} if asked.attribute else {}),
+        **({"units": dict(asked.units)} if asked.units else {}),
+        **({"group_texts": dict(asked.group_texts)} if asked.group_texts else {}),
+        **(
+            {"attribute_texts": {name: dict(texts) for name, texts in asked.attribute_texts}}
+            if asked.attribute_texts
+            else {}
+        ),
     }
 
 
 def _asked(spec: object, device: bool) -> Asked:
     plain = dict(spec) if isinstance(spec, Mapping) else {}
-    labels, attribute = plain.pop("labels", None), plain.pop("attribute", "")
+    labels, attribute, units = plain.pop("labels", None), plain.pop("attribute", ""), plain.pop("units", ())
+    group_texts, attribute_texts = plain.pop("group_texts", ()), plain.pop("attribute_texts", ())
     name, question, texts, missing, share, unit = take(
         plain, "a question", ("name", "question", "texts", "missing", "share", "unit")
     )
@@ -387,6 +310,9 @@ def _asked(spec: object, device: bool) -> Asked:
         text_of(unit, "a question", "unit"),
         attribute=text_of(attribute, "a question", "attribute"),
         labels=() if labels is None else labels,
+        units=units,
+        group_texts=group_texts,
+        attribute_texts=attribute_texts,
     )
 
 

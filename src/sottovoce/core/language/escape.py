@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")  # what spreadsheets take for the beginning of a formula
+# What spreadsheets take for the beginning of a formula; some languages type these signs at full width.
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 _MARKDOWN = re.compile(r"[\\`|\[\]]")
 

@@ -36,6 +36,14 @@ def letters(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "").replace(" ", "")
 
 
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is closest to a written one, or an empty text."""
+    import difflib  # only where a word is wrong
+
+    close = difflib.get_close_matches(word[:100], list(known), 1, 0.6)
+    return close[0] if close else ""
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """What an error adds of a name that is not registered: known names only, never the name itself, which was typed."""
     import difflib  # only where a name is wrong

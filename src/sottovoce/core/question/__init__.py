@@ -10,14 +10,17 @@ QUESTIONS = {
     "mean": "core.question.mean:Mean",
     "variance": "core.question.variance:Variance",
     "group-mean": "core.question.group_mean:GroupMean",
+    "within-groups": "core.question.within_groups:WithinGroups",
     "vector-mean": "core.question.vector_mean:VectorMean",
     "attributes": "core.question.attributes:Attributes",
+    "joint": "core.question.joint:Joint",
     "distribution": "core.question.distribution:Distribution",
     "cdf": "core.question.cdf:Cdf",
     "range": "core.question.range:Range",
     "quantile": "core.question.quantile:Quantile",
     "density": "core.question.density:Density",
     "circular-mean": "core.question.circular_mean:CircularMean",
+    "half-sets": "core.question.half_sets:HalfSets",
 }
 # Protocols ask several questions; a mechanism asks one, so that no specification names this kind.
 _OTHERS = (

@@ -7,6 +7,8 @@ from sottovoce.core.question.density import Density as Density
 from sottovoce.core.question.distribution import Distribution as Distribution
 from sottovoce.core.question.frequency import Frequency as Frequency
 from sottovoce.core.question.group_mean import GroupMean as GroupMean
+from sottovoce.core.question.half_sets import HalfSets as HalfSets
+from sottovoce.core.question.joint import Joint as Joint
 from sottovoce.core.question.mean import Mean as Mean
 from sottovoce.core.question.quantile import Quantile as Quantile
 from sottovoce.core.question.range import Range as Range
@@ -16,5 +18,6 @@ from sottovoce.core.question.read import question_from_spec as question_from_spe
 from sottovoce.core.question.several import Several as Several
 from sottovoce.core.question.variance import Variance as Variance
 from sottovoce.core.question.vector_mean import VectorMean as VectorMean
+from sottovoce.core.question.within_groups import WithinGroups as WithinGroups
 
 QUESTIONS: dict[str, str]

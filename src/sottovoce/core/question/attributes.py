@@ -15,7 +15,19 @@ from sottovoce.core.question.mean import Mean
 
 @dataclass(frozen=True, slots=True)
 class Attributes(Question):
-    """Each field of a record by itself: the share of each value, or the mean of a number without a list of values."""
+    """Ask for each field of a record by itself: shares of categories, and means of numbers.
+
+    Args:
+        domain: The `Record` with a name for each field.
+
+    Examples:
+        >>> person = sv.Record({"smokes": sv.Categories(["yes", "no"]), "drinks": sv.Categories(["yes", "no"])})
+        >>> sv.plan(sv.Attributes(person), epsilon=2, participants=5000).best.method
+        'sampled-attributes (1 of 2)'
+
+    See also:
+        `SampledAttributes` asks each person about some of the fields.
+    """
 
     kind: ClassVar[str] = "attributes"
     noun: ClassVar[str] = "value of an attribute"

@@ -1,4 +1,4 @@
-"""What is asked of the crowd: declared, never inferred from a channel.
+"""Questions to the crowd: declared, never inferred from a channel.
 
 A question owns a plain noun, says which domain a participant answers, and names the room of the analysis side that
 knows it: `estimate/<room>` reads tallies, `study/planners/<room>` finds methods, `testing/<room>` checks mechanisms.
@@ -26,7 +26,10 @@ class Question(ABC):
     parameters: ClassVar[tuple[str, ...]] = ()  # fields beside the domain
     is_share: ClassVar[bool] = False  # whether estimates are shares of the participants
     unit_power: ClassVar[int] = 0  # the power of the answers' unit that estimates have: 2 for a variance
+    is_distribution: ClassVar[bool] = False  # whether the shares of all buckets are asked for
     read_from_curve: ClassVar[bool] = False  # whether estimates are read from the curve of a distribution
+    has_differences: ClassVar[bool] = True  # whether two estimates can be subtracted
+    has_overall_test: ClassVar[bool] = False  # whether one test of all its values can be planned
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
@@ -68,6 +71,16 @@ class Question(ABC):
         return self.domain
 
     @property
+    def averages(self) -> bool:
+        """Whether the number of all is the mean of the numbers of parts, weighted by their sizes."""
+        return self.is_share
+
+    @property
+    def answer_lists(self) -> tuple[Domain, ...]:
+        """The domains whose answers participants read, where they can be listed."""
+        return (self.choices,)
+
+    @property
     def takes_reasons(self) -> bool:
         """Whether reasons for giving no answer can be among the answers; then the next two methods say how."""
         return False
@@ -98,4 +111,4 @@ def _plain(value: object) -> Any:
     """The value of a parameter in plain data."""
     if isinstance(value, tuple):
         return [_plain(part) for part in value]
-    return decimal_text(value) if isinstance(value, Decimal) else value
+    return decimal_text(value) if isinstance(value, Decimal) else getattr(value, "name", value)  # a workload's name

@@ -11,7 +11,22 @@ from sottovoce.core.question.distribution_domain import Ends, IntervalQuestion, 
 
 @dataclass(frozen=True, slots=True)
 class Cdf(IntervalQuestion):
-    """The share of answers that are at most each of some points."""
+    """Ask for the share of answers that are at most each of some points.
+
+    Args:
+        domain: The range of the answers: `Interval`, `Integers` or ordered `Categories`.
+        points: The points, in the units of the answers.
+
+    Examples:
+        >>> hours = sv.Interval(0, 12)
+        >>> m = sv.mechanism("square-wave-discrete", hours, epsilon=2, buckets=24)
+        >>> sleep = m.estimate(m.tally(m.privatize([6.3, 7.2, 8.1] * 5000, seed=1)))
+        >>> sleep.answer(sv.Cdf(hours, points=[7, 7.5])).values.round(1)
+        array([0.3, 0.7])
+
+    See also:
+        `Range` for the share between two values, `Estimate.band` for all points at once.
+    """
 
     kind: ClassVar[str] = "cdf"
     noun: ClassVar[str] = "share up to a point"

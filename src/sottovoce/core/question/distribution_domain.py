@@ -11,6 +11,8 @@ from sottovoce.core.domain.base import Domain, View
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.question.base import Question
+from sottovoce.core.question.read import question_class
+from sottovoce.core.question.reasons import ANSWERED, any_answer, with_answered
 
 Ends = tuple[Any, Any]  # the first and the last value of an interval; without a first value it starts with the domain
 _CLOSEST = 2.0**-32  # of the size of its ends that a continuum may be long: 16 bits for buckets, 5 inside each of them
@@ -21,6 +23,7 @@ class DistributionQuestion(Question):
 
     room: ClassVar[str] = "distribution"
     ends_at_buckets: ClassVar[bool] = False  # whether the ends of an interval are ends of buckets
+    takes_reasons: ClassVar[bool] = True
     needs_prior: ClassVar[bool] = False  # whether the answer is undefined where answers are spread evenly
     __slots__ = ()
 
@@ -34,6 +37,15 @@ class DistributionQuestion(Question):
     def intervals(self) -> tuple[Ends, ...]:
         """The intervals whose shares are asked for: bins that end there tell them exactly."""
         return ()
+
+    def with_reasons(self, reasons: tuple[str, ...]) -> Question:
+        """Ask this question among those who answered; people who give a reason form a group of that name."""
+        build: Any = question_class("within-groups")
+        question: Question = build(with_answered(reasons), self, len(reasons))
+        return question
+
+    def answer(self, value: object, reason: str | None) -> Any:
+        return (ANSWERED, value) if reason is None else (reason, any_answer(self.domain))
 
 
 class IntervalQuestion(DistributionQuestion):

@@ -13,11 +13,24 @@ from sottovoce.core.question.reasons import listed_answers, with_categories
 
 @dataclass(frozen=True, slots=True)
 class Frequency(Question):
-    """The share of each value."""
+    """Ask for the share of each value of a finite or open domain.
+
+    Args:
+        domain: The possible answers: `Categories`, `Integers`, a `Record`, or `Text` with candidates.
+
+    Examples:
+        >>> smokers = sv.Frequency(sv.Categories(["yes", "no"]))
+        >>> sv.plan(smokers, epsilon=1, std_error=0.02).participants
+        2927
+
+    See also:
+        `Distribution` where values have an order, `plan` for the number of participants.
+    """
 
     kind: ClassVar[str] = "frequency"
     noun: ClassVar[str] = "share"
     is_share: ClassVar[bool] = True
+    has_overall_test: ClassVar[bool] = True
     domain: Domain
 
     def __post_init__(self) -> None:

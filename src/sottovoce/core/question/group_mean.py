@@ -6,24 +6,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.pair import Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question, check_numbers
-from sottovoce.core.question.reasons import any_number, listed_answers, with_categories
+from sottovoce.core.question.reasons import any_answer, listed_answers, with_categories
 from sottovoce.core.specs import take
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMean(Question):
-    """The mean of a number in each of several groups; both the group and the number are private."""
+    """Ask for the mean of a number in each of several groups; group and number are both private.
+
+    Args:
+        by: The groups, such as `Categories(["north", "south"])`.
+        value: The range of the number: `Interval` or `Integers`.
+
+    Examples:
+        >>> pain = sv.GroupMean(by=sv.Categories(["north", "south"]), value=sv.Integers(0, 10))
+        >>> plan = sv.plan(pain, epsilon=2, participants=10_000)
+        >>> plan.best.std_error < 0.2
+        True
+
+    See also:
+        `Estimate.difference` compares groups, `Mean` for everyone together.
+    """
 
     kind: ClassVar[str] = "group-mean"
     noun: ClassVar[str] = "mean"
     unit_power: ClassVar[int] = 1
     by: Domain
     value: Domain
+    choices = delegated("by")
 
     def __post_init__(self) -> None:
         if not isinstance(self.by, Domain) or self.by.size is None or self.by.size < 2:
@@ -43,10 +59,6 @@ class GroupMean(Question):
         return cls(by, value)
 
     @property
-    def choices(self) -> Domain:
-        return self.by
-
-    @property
     def takes_reasons(self) -> bool:
         return listed_answers(self.by) is not None
 
@@ -54,4 +66,4 @@ class GroupMean(Question):
         return GroupMean(with_categories(listed_answers(self.by) or (), reasons), self.value)
 
     def answer(self, value: object, reason: str | None) -> Any:
-        return value if reason is None else (reason, any_number(self.value))
+        return value if reason is None else (reason, any_answer(self.value))

@@ -13,7 +13,25 @@ from sottovoce.core.question.distribution_domain import DistributionQuestion, ch
 
 @dataclass(frozen=True, slots=True)
 class Quantile(DistributionQuestion):
-    """The value below which each of some shares of the answers lie."""
+    """Ask for quantiles: the values below which given shares of the answers lie.
+
+    Intervals end at the borders of buckets, because nothing is known about answers inside a bucket.
+
+    Args:
+        domain: The range of the answers: `Interval`, `Integers` or ordered `Categories`.
+        shares: The shares, each between 0 and 1; 0.5 is the median.
+
+    Examples:
+        >>> hours = sv.Interval(0, 12)
+        >>> m = sv.mechanism("square-wave-discrete", hours, epsilon=2, buckets=24)
+        >>> sleep = m.estimate(m.tally(m.privatize([6.3, 7.2, 8.1] * 5000, seed=1)))
+        >>> sleep.answer(sv.Quantile(hours, shares=[0.5])).values.round(1)
+        array([7.2])
+
+    See also:
+        `QuantileRounds` for less noise in several rounds, `Distribution` for the whole distribution,
+        `Estimate.quantile`.
+    """
 
     kind: ClassVar[str] = "quantile"
     noun: ClassVar[str] = "quantile"

@@ -12,7 +12,25 @@ from sottovoce.core.question.distribution_domain import Ends, IntervalQuestion, 
 
 @dataclass(frozen=True, slots=True)
 class Range(IntervalQuestion):
-    """The share of answers from `low` to `high`, both included; on a circle the arc from one to the other."""
+    """Ask for the share of answers from `low` to `high`, both included.
+
+    On a circle this is the arc from `low` to `high`, which may pass 0.
+
+    Args:
+        domain: The range of all answers: `Interval`, `Integers`, `Circle` or ordered `Categories`.
+        low: The first value of the range.
+        high: The last value of the range.
+
+    Examples:
+        >>> hours = sv.Interval(0, 12)
+        >>> m = sv.mechanism("square-wave-discrete", hours, epsilon=2, buckets=24)
+        >>> sleep = m.estimate(m.tally(m.privatize([6.3, 7.2, 8.1] * 5000, seed=1)))
+        >>> sleep.answer(sv.Range(hours, 7, 12)).values.round(1)
+        array([0.7])
+
+    See also:
+        `Cdf` for the share up to a point, `Distribution`.
+    """
 
     kind: ClassVar[str] = "range"
     noun: ClassVar[str] = "share of a range"

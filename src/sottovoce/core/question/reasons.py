@@ -32,6 +32,11 @@ def with_categories(answers: Iterable[str], reasons: tuple[str, ...]) -> Categor
     return Categories(values)
 
 
-def any_number(domain: Domain) -> object:
-    """A number of a domain, for a person whose number does not count."""
-    return getattr(domain, "low", 0)
+def any_answer(domain: Domain) -> object:
+    """An answer of a domain, for a person whose answer does not count."""
+    return domain.choices[0] if domain.choices else getattr(domain, "low", 0)
+
+
+def with_answered(reasons: tuple[str, ...]) -> Categories:
+    """Whether an answer was given, or why not."""
+    return with_categories((ANSWERED,), reasons)

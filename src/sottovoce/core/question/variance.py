@@ -11,7 +11,19 @@ from sottovoce.core.question.base import Question, check_numbers
 
 @dataclass(frozen=True, slots=True)
 class Variance(Question):
-    """The variance of a number."""
+    """Ask for the variance of a number, in squared units of the answers.
+
+    Args:
+        domain: The range of the answers: `Interval` or `Integers`.
+
+    Examples:
+        >>> plan = sv.plan(sv.Variance(sv.Integers(0, 10)), epsilon=2, participants=5000)
+        >>> round(plan.best.std_error, 1)
+        0.2
+
+    See also:
+        `VarianceRounds` runs the methods, `Mean`.
+    """
 
     kind: ClassVar[str] = "variance"
     noun: ClassVar[str] = "variance"

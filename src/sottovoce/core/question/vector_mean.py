@@ -12,10 +12,23 @@ from sottovoce.core.question.base import Question
 
 @dataclass(frozen=True, slots=True)
 class VectorMean(Question):
-    """The mean of each coordinate of a vector."""
+    """Ask for the mean of each coordinate of a vector.
+
+    Args:
+        domain: The vectors: `Box`, `Ball` or `Sparse`.
+
+    Examples:
+        >>> m = sv.mechanism("duchi-linf", sv.Box(-1, 1, dimensions=2), epsilon=2)
+        >>> m.estimate(m.tally(m.privatize([[0.5, -0.5]] * 20_000, seed=1))).values.round(1)
+        array([ 0.5, -0.5])
+
+    See also:
+        `Attributes` for fields with names, `Mean` for one number.
+    """
 
     kind: ClassVar[str] = "vector-mean"
     noun: ClassVar[str] = "mean of a coordinate"
+    averages: ClassVar[bool] = True
     domain: Domain
 
     def __post_init__(self) -> None:

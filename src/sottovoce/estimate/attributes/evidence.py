@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
@@ -11,19 +11,19 @@ import numpy as np
 
 from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Bundled, each_of
+from sottovoce.core.declared import delegated
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import MAX_EPSILON, check_integer
+from sottovoce.core.params import MAX_EPSILON, check_people
 from sottovoce.core.question import Attributes, Question
 from sottovoce.core.statistic.each import CountEach, starts, statistic_of
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.candidates import refuse
+from sottovoce.estimate.candidates import of_all_cells
 from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Flags, Floats, Functional, Ints, Offer
 from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.tally.tally import Tally
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 READS = (CountEach,)
 
@@ -33,14 +33,11 @@ class MarginalSharesEvidence(SupportsEvidence):
     """Shares of one attribute among fakes: the law of its reports is not that of a channel of its own."""
 
     asked: Question | None = None
+    question = delegated("asked")
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return Axes.of("value", range(len(self.counts)) if self.asked is None else self.asked.domain)
-
-    @property
-    def question(self) -> Question | None:  # type: ignore[override]
-        return self.asked
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,23 +47,21 @@ class AttributesEvidence(Evidence):
     Method "each" is the default method of each attribute.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("each", "normal")
-    default: ClassVar[str] = "each"
+    methods: ClassVar[tuple[Method, ...]] = (Method.EACH, Method.NORMAL)
+    default: ClassVar[Method] = Method.EACH
     noun: ClassVar[str] = "value of an attribute"
+    offers: ClassVar[frozenset[Offer]] = frozenset()
     names: tuple[str, ...]
     parts: tuple[Evidence, ...]
     n: int
     question: Question | None = None
+    also = delegated("parts")
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         """Ragged: each attribute has values of its own."""
         parts = zip(self.names, self.parts, strict=True)
         return Axes.ragged(("attribute", "value"), ((name, label) for name, part in parts for label in part.labels))
-
-    @property
-    def also(self) -> tuple[Evidence, ...]:  # type: ignore[override]
-        return self.parts
 
     def values(self) -> Floats:
         return np.concatenate([part.values() for part in self.parts])
@@ -91,7 +86,7 @@ class AttributesEvidence(Evidence):
         return Contributions(*map(np.concatenate, zip(*parts, strict=True)))
 
     def interval(self, request: IntervalRequest) -> Bounds:
-        parts = [part.interval(request.instead_of("each", use=part.default)) for part in self.parts]
+        parts = [part.interval(request.instead_of(Method.EACH, use=part.default)) for part in self.parts]
         return Bounds(*map(np.concatenate, zip(*parts, strict=True)))
 
     @property
@@ -99,10 +94,6 @@ class AttributesEvidence(Evidence):
         ends = [np.repeat([part.limits], len(part.labels), axis=0) for part in self.parts]
         low, high = np.concatenate(ends).astype(float).T
         return low, high
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset()
 
     def normal_is_poor(self) -> Flags:
         return np.concatenate([part.normal_is_poor() for part in self.parts])
@@ -139,12 +130,6 @@ def part_cells(mechanism: Mechanism, cells: Ints) -> list[Ints]:
     return np.split(cells, starts(mechanism.channel)[1:-1])
 
 
-def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> AttributesEvidence:
-    """The evidence of a tally."""
-    refuse(mechanism, candidates)
-    return from_cells(mechanism, tally.n, tally.cells)
-
-
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> AttributesEvidence:
     """The evidence of cells."""
     question, rates = mechanism.question, _marginals(mechanism)
@@ -161,6 +146,9 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> AttributesEvidence:
     return AttributesEvidence(names, tuple(parts), n, question)
 
 
+evidence = of_all_cells(from_cells)
+
+
 def answer(source: Evidence, question: Question) -> Evidence | None:
     """Attributes are read from their own reports only."""
     return None
@@ -170,7 +158,7 @@ def predicted_variance(
     mechanism: Mechanism, truth: Mapping[str, Any], n: int = 1, *, target: Target = Target.POPULATION
 ) -> Floats:
     """The exact variance of each value, for the true shares, or a number that all hold, of each attribute by name."""
-    check_integer("n", "variance", n, 1, 1 << 53)
+    check_people("n", "variance", n)
     question, rates = mechanism.question, _marginals(mechanism)
     if not isinstance(question, Attributes) or {*truth} != {name for name, _ in question.fields_of}:
         raise ParameterError("The truth of several attributes must have the shares, or the mean, of each by its name.")

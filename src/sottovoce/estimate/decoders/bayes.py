@@ -23,8 +23,9 @@ from sottovoce.fast.threads import small_matrices
 class BayesDecoder(Decoder):
     """The modes of posteriors, averaged by the evidence for each prior (`estimate.distribution.bayes.modes`).
 
-    `fast` tries half of the walks. More than 256 buckets are estimated as 256 parts, each spread evenly. Numbers on a
-    line may also be heaped: rounded, or at an end of the range (`estimate.distribution.bayes.heaps`).
+    `fast` tries half of the walks. More than 256 buckets are estimated as 256 parts, each spread evenly, which are
+    small where many answers are. Numbers on a line may also be heaped: rounded, or at an end of the range
+    (`estimate.distribution.bayes.heaps`).
     """
 
     name: ClassVar[str] = "bayes"

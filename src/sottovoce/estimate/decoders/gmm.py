@@ -38,9 +38,9 @@ class MixtureFit(Fit):
 class GmmDecoder(Decoder):
     """A mixture of so many Gaussians, cut off at the ends of the domain, fitted by EM through the channel.
 
-    It ends when the total log-likelihood changes by less than `stop`. The likelihood of a mixture has several maxima:
-    this is the one that is reached from components of equal width side by side. Where the truth is no such mixture,
-    values are wrong however many reports there are; intervals are those of the unbiased shares.
+    The iteration ends when the total log-likelihood changes by less than `stop`. The likelihood of a mixture has
+    several maxima: this is the one that is reached from components of equal width side by side. Where the truth is no
+    such mixture, values are wrong however many reports there are; intervals are those of the unbiased shares.
 
     Reference: Diao et al., "PrivGMM", DASFAA 2020; Dempster, Laird, Rubin, "Maximum likelihood from incomplete data via
     the EM algorithm", Journal of the Royal Statistical Society B 1977.

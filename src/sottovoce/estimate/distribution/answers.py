@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.question import (
     CircularMean,
     Density,
@@ -24,17 +25,22 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution import compatible
 from sottovoce.estimate.distribution.circle.direction import DirectionAnswer
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence, DensityAnswer, LinearAnswer
-from sottovoce.estimate.distribution.quantiles.invert import EdgeWindow, best_window, half_width, intervals, value_of
-from sottovoce.estimate.distribution.share_sums import CHECKED, COMPATIBLE, GUARDED, ShareSums
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Floats, deviate, most_excess
+from sottovoce.estimate.distribution.quantiles.invert import (
+    EdgeWindow,
+    best_window,
+    intervals,
+    standard_error,
+    value_of,
+)
+from sottovoce.estimate.distribution.share_sums import CHECKED, ShareSums
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Floats, most_excess
 from sottovoce.estimate.remembered import remembered
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.estimate.variance.spread import VarianceEvidence, from_readings
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
 
-EVEN = "even"  # the method for quantiles of answers that are spread evenly
 UNEVEN = 'Method "even" assumes that answers are spread evenly; round answers make its interval too narrow.'
 USUAL = 0.95  # the level of the interval whose window tells standard errors
 
@@ -49,10 +55,7 @@ class PartAnswer(LinearAnswer):
 
     inner: Floats = field(kw_only=True)
     outer: Floats = field(kw_only=True)
-
-    @property
-    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.source.curve_methods
+    methods = delegated("source.curve_methods")
 
     @property
     def known(self) -> bool:
@@ -60,29 +63,24 @@ class PartAnswer(LinearAnswer):
         return bool((self.inner == self.outer).all())
 
     @cached_property
-    def both_ends(self) -> tuple[ShareSums, ShareSums]:
-        """The shares of the buckets inside, and of all that are touched."""
-        return ShareSums(self.source, self.inner), ShareSums(self.source, self.outer)
-
-    @cached_property
     def sums(self) -> ShareSums:
         return self.weighted if self.known else ShareSums(self.source, np.vstack([self.inner, self.outer]))
 
     def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == COMPATIBLE:
+        if request.method == Method.COMPATIBLE:
             return Bounds(*compatible.shares(self.source, self.inner, self.outer, request.level, request.target))
         if self.known:
             return LinearAnswer.interval(self, request)
-        inner, outer = (sums.interval(request, self.slack) for sums in self.both_ends)
+        inner, outer = (ShareSums(self.source, rows).interval(request, self.slack) for rows in (self.inner, self.outer))
         values = self.values()  # which may lie beyond both, where shares are far from what shares can be
         return Bounds(
             np.minimum(values, np.minimum(inner.low, outer.low)), np.maximum(values, np.maximum(inner.high, outer.high))
         )
 
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
-        if request.method == COMPATIBLE:
+        if request.method == Method.COMPATIBLE:
             return self.source.few()
-        return self.source.unevenness or LinearAnswer.doubt(self, request, most)
+        return self.source.unevenness or self.sums.doubt(request.level, most, request.method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +97,11 @@ class QuantileAnswer(AnswerEvidence):
     question: Quantile
 
     @property
-    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
-        return *(method for method in self.source.curve_methods if method != GUARDED), EVEN
+    def methods(self) -> tuple[Method, ...]:
+        return *(method for method in self.source.curve_methods if method != Method.GUARDED), Method.EVEN
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return Axes.of("quantile", [f"{part:g}" for part in self.parts])
 
     @property
@@ -125,10 +123,10 @@ class QuantileAnswer(AnswerEvidence):
 
     def interval(self, request: IntervalRequest) -> Bounds:
         values = self.values()
-        if request.method == COMPATIBLE:
+        if request.method == Method.COMPATIBLE:
             low, high = compatible.quantiles(self.source, self.parts, request.level, request.target)
         else:
-            curve, even = self._curve(request.target), request.method == EVEN
+            curve, even = self._curve(request.target), request.method == Method.EVEN
             low, high = intervals(self.source.buckets, *curve, self.parts, request.level, even=even)
         return Bounds(np.minimum(low, values), np.maximum(high, values))
 
@@ -138,7 +136,7 @@ class QuantileAnswer(AnswerEvidence):
 
     def _heights(self, level: float) -> ShareSums:
         """The cumulative shares up to the edges near the quantiles."""
-        low, high = self.interval(IntervalRequest(level, "normal"))
+        low, high = self.interval(IntervalRequest(level, Method.NORMAL))
         edges, d = self.source.edges, len(self.source.buckets)
         near = [(edges >= a) & (edges <= b) for a, b in zip(low, high, strict=True)]
         places = np.flatnonzero(np.any(near, axis=0)[1:-1]) + 1
@@ -146,9 +144,9 @@ class QuantileAnswer(AnswerEvidence):
         return ShareSums(self.source, np.asarray(np.arange(d) < places[:, None], np.float64).reshape(-1, d))
 
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
-        if request.method == COMPATIBLE:
+        if request.method == Method.COMPATIBLE:
             return self.source.few()
-        if request.method == EVEN and not self._single_answers(request.level):
+        if request.method == Method.EVEN and not self._single_answers(request.level):
             return UNEVEN
         return self.source.unevenness or self._heights(request.level).doubt(request.level, max(most, MOST_EXCESS))
 
@@ -161,17 +159,9 @@ class QuantileAnswer(AnswerEvidence):
         return all(best_window(heights, spreads, part, level, even=True).width == 1 for part in self.parts)
 
     def variances(self, target: Target) -> Floats:
-        """Squared standard errors: the error of the averaged cumulative share over the density around the quantile.
-
-        In a tail with few reports the density is poorly known. There the part of the interval that errors explain,
-        which is what the window does not, is larger, and counts.
-        """
-        heights, spreads = self._curve(target)
-        buckets, windows = self.source.buckets, self._windows(target)
-        smooth = np.array([half_width(buckets, window, even=True) for window in windows])
-        low, high = intervals(buckets, heights, spreads, self.parts, USUAL)
-        wide = np.array([window.width for window in windows]) * (buckets.edges[-1] - buckets.edges[0]) / len(buckets)
-        return np.asarray((np.maximum(smooth, (high - low - wide) / 2) / deviate(USUAL)) ** 2)
+        buckets, curve = self.source.buckets, self._curve(target)
+        pairs = zip(self._windows(target), self.parts, strict=True)
+        return np.array([standard_error(buckets, *curve, window, part) ** 2 for window, part in pairs])
 
     @remembered
     def _windows(self, target: Target) -> list[EdgeWindow]:
@@ -190,19 +180,14 @@ class SpreadAnswer(AnswerEvidence):
     """The distance of two quantiles; its interval holds where both of theirs do."""
 
     quality: ClassVar[str] = QuantileAnswer.quality
-    methods: ClassVar[tuple[str, ...]] = ("normal",)
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
     noun: ClassVar[str] = "interquartile range"
-    axes: ClassVar[Axes] = Axes.of("value", ("interquartile range",))  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("interquartile range",))
+    source: DistributionEvidence
     quantiles: QuantileAnswer
     question: ClassVar[None] = None  # type: ignore[assignment, misc]
-
-    @property
-    def source(self) -> DistributionEvidence:  # type: ignore[override]
-        return self.quantiles.source
-
-    @property
-    def sums(self) -> ShareSums:
-        return self.quantiles.sums
+    sums = delegated("quantiles.sums")
+    doubt = delegated("quantiles.doubt")
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -221,11 +206,15 @@ class SpreadAnswer(AnswerEvidence):
         low, high = self.quantiles.interval(request.at(1 - (1 - request.level) / 2))
         return Bounds(np.maximum(low[1:] - high[:1], 0), high[1:] - low[:1])
 
-    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
-        return self.quantiles.doubt(request, most)
-
     def variances(self, target: Target) -> Floats:
         return np.array([self.quantiles.variances(target).sum()])
+
+
+SHAPES: dict[type[Question], Callable[[DistributionEvidence, Any], Evidence]] = {
+    Density: DensityAnswer,
+    Quantile: QuantileAnswer,
+    CircularMean: DirectionAnswer,
+}
 
 
 # --- which question, which answer ----------------------------------------------------------------------------------
@@ -236,7 +225,8 @@ def answer(source: DistributionEvidence, question: Question) -> Evidence | None:
 
 @singledispatch
 def _answer(question: Question, source: DistributionEvidence) -> Evidence | None:
-    return None
+    shape = SHAPES.get(type(question))
+    return None if shape is None else shape(source, question)
 
 
 @_answer.register(Distribution)
@@ -256,27 +246,12 @@ def _(question: IntervalQuestion, source: DistributionEvidence) -> Evidence:
     return PartAnswer(source, weights, axes, (0.0, 1.0), question, inner=inner, outer=outer)
 
 
-@_answer.register(Density)
-def _(question: Density, source: DistributionEvidence) -> Evidence:
-    return DensityAnswer(source, question)
-
-
 @_answer.register(Mean)
 def _(question: Mean, source: DistributionEvidence) -> Evidence:
     buckets, (low, high) = source.buckets, _ends(question)
     return source.read_as_numbers(question) or LinearAnswer(
         source, buckets.numbers().reshape(1, -1), Axes.of("value", ["mean"]), (low, high), question, buckets.room
     )
-
-
-@_answer.register(Quantile)
-def _(question: Quantile, source: DistributionEvidence) -> Evidence:
-    return QuantileAnswer(source, question)
-
-
-@_answer.register(CircularMean)
-def _(question: CircularMean, source: DistributionEvidence) -> Evidence:
-    return DirectionAnswer(source, question)
 
 
 @_answer.register(Variance)

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import check_integer, reject
+from sottovoce.core.params import check_integer
 from sottovoce.estimate.distribution.buckets import Buckets, rising
 from sottovoce.estimate.distribution.compatible import region
 from sottovoce.estimate.distribution.reach import reach
-from sottovoce.estimate.distribution.share_sums import COMPATIBLE, GUARDED, ShareSums
+from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Bounds, Floats
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,9 +76,7 @@ def band(source: DistributionEvidence, shares: Floats, request: IntervalRequest,
     check_integer("seed", "band", seed, 0, MOST_SEED)
     if source.circular:
         raise ParameterError("Values on a circle have no order: ask for the share of an arc, or for the circular mean.")
-    if request.method not in (None, *source.curve_methods):
-        raise reject("method", "band", f"one of {', '.join(source.curve_methods)}", request.method)
-    if request.method == COMPATIBLE:
+    if request.method == Method.COMPATIBLE:
         low, high = region(source, request.level, request.target, seed).curve(len(source.buckets))
         half, doubt = (high - low) / 2, source.few()
     else:
@@ -94,7 +92,7 @@ def band(source: DistributionEvidence, shares: Floats, request: IntervalRequest,
 
 
 def _linear(
-    source: DistributionEvidence, level: float, target: Target, seed: int, method: str | None
+    source: DistributionEvidence, level: float, target: Target, seed: int, method: Method | None
 ) -> tuple[Floats, Floats, Floats, str | None]:
     """Lower and upper limits at the edges inside, half the width before they were cut, and a doubt."""
     source.check_together("A band")
@@ -104,10 +102,10 @@ def _linear(
     wide = reach(curve.covariance, level, seed)
     half, each = wide * curve.errors, 1 - 2 * float(ndtr(-wide))
     poor = sums.doubt(POINTWISE)
-    chosen = method or ("normal" if poor is None else GUARDED)
+    chosen = method or (Method.NORMAL if poor is None else Method.GUARDED)
     doubt = source.unevenness or sums.doubt(POINTWISE, method=chosen)
     low, high = curve.values - half, curve.values + half
-    if chosen == GUARDED:
+    if chosen == Method.GUARDED:
         low, high = sums.guarded(Bounds(low, high), each, target, judged=POINTWISE)
         half = (high - low) / 2
     if source.rises:

@@ -16,16 +16,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel
+from sottovoce.core.declared import delegated
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.core.question import Quantile, Question
+from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.distribution.answers import SpreadAnswer, answer, read
-from sottovoce.estimate.distribution.band import Band, band, sample
+from sottovoce.estimate.distribution.answers import answer
 from sottovoce.estimate.distribution.buckets import Buckets
-from sottovoce.estimate.distribution.share_sums import CHECKED, GUARDED, ShareSums, kept_inside
+from sottovoce.estimate.distribution.share_sums import CHECKED, ShareSums, kept_inside
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import (
     MOST_EXCESS,
     POOR_BELOW,
@@ -40,42 +40,44 @@ from sottovoce.estimate.evidence import (
     most_excess,
 )
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments, excess
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.of_distribution import OfDistribution
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sottovoce.estimate.estimate import Estimate
 
 EARLY = 1e-3  # change of the total log-likelihood, times e**epsilon, at which EM ends
 MOST_TOGETHER = 1 << 11  # buckets, all covariances of whose shares are computed
 
 
+class DistributionEstimate(Estimate, OfDistribution):
+    """An estimate of the shares of the buckets of a distribution."""
+
+    __slots__ = ()
+
+
 class DistributionEvidence(Evidence):
     """Evidence about the shares of `buckets`."""
 
-    methods: ClassVar[tuple[str, ...]] = ("normal", GUARDED)
     noun: ClassVar[str] = "share"
     picture: ClassVar[str] = "estimate.distribution.picture:plot"
+    estimate_class: ClassVar[type[Estimate]] = DistributionEstimate
     buckets: Buckets
     counted: Counted | None
+    edges = delegated("buckets.edges")
+    circular = delegated("buckets.circular")
 
     @property
-    def edges(self) -> Floats:
-        """The ends of the buckets, in the units of the domain."""
-        return self.buckets.edges
+    def methods(self) -> tuple[Method, ...]:
+        return Method.NORMAL, Method.GUARDED
 
     @property
-    def circular(self) -> bool:
-        """Whether the last bucket is next to the first."""
-        return self.buckets.circular
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return Axes.of("value", self.buckets.labels())
 
     @property
-    def question(self) -> Question | None:  # type: ignore[override]
+    def question(self) -> Question | None:
         return None if self.counted is None else self.counted.mechanism.question
 
     @property
@@ -83,7 +85,7 @@ class DistributionEvidence(Evidence):
         return self
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def limits(self) -> tuple[Any, Any]:
         return 0.0, 1.0
 
     @property
@@ -136,22 +138,6 @@ class DistributionEvidence(Evidence):
     def answer(self, question: Question) -> Evidence:
         return answer(self, question) or super().answer(question)
 
-    def interquartile_range(self) -> Evidence:
-        """The distance of the quartiles."""
-        return SpreadAnswer(self.answer(Quantile(self.buckets.domain, ("0.25", "0.75"))))  # type: ignore[arg-type]
-
-    def read(self, evidence: Evidence, shares: Floats) -> Floats:
-        """What shares of the buckets, such as those of a decoder, answer to the question of some evidence."""
-        return read(evidence, self, shares)
-
-    def band(self, shares: Floats, request: IntervalRequest, seed: int = 0) -> tuple[Band, str | None]:
-        """A band of the cumulative distribution around shares, and a doubt about it."""
-        return band(self, shares, request, seed)
-
-    def sample(self, shares: Floats, count: int, seed: int | None) -> NDArray[Any]:
-        """Values drawn from shares."""
-        return sample(self.buckets, shares, count, seed)
-
     def read_as_numbers(self, question: Question) -> Evidence | None:
         """The mean or variance of reports that are read as numbers, where that needs no buckets."""
         return None
@@ -162,7 +148,7 @@ class DistributionEvidence(Evidence):
         return "simplex"
 
     @property
-    def curve_methods(self) -> tuple[str, ...]:
+    def curve_methods(self) -> tuple[Method, ...]:
         """The methods of intervals of cumulative shares, ranges and quantiles, and of bands."""
         return self.methods
 
@@ -198,13 +184,13 @@ class DistributionEvidence(Evidence):
 
     def excess_of(self, sums: ShareSums, level: float, target: Target | None) -> Floats:
         """How many times as often as promised normal intervals may miss; without a target, the worse of both."""
-        if not len(sums):
+        if not len(sums.rows):
             return np.ones(0)
         if self.n < POOR_BELOW:
-            return np.full(len(sums), np.inf)
+            return np.full(len(sums.rows), np.inf)
         moments = [sums.moments(one) for one in ((target,) if target else (Target.POPULATION, Target.SAMPLE))]
         known = [excess(one, self.n, level) for one in moments if one is not None]
-        return np.max(known, axis=0) if known else np.ones(len(sums))
+        return np.max(known, axis=0) if known else np.ones(len(sums.rows))
 
     def few(self) -> str | None:
         """The warning about so few reports that no approximation is trusted."""
@@ -227,14 +213,14 @@ class DistributionEvidence(Evidence):
 
     # --- intervals ---------------------------------------------------------------------------------
     @property
-    def default(self) -> str:  # type: ignore[override]
+    def default(self) -> Method:
         return self.checked.default
 
     def inside(self, request: IntervalRequest) -> Bounds:
         return kept_inside(self.interval(request), self.limits)
 
     def interval(self, request: IntervalRequest) -> Bounds:
-        bounds, guards = self.normal(request), request.method == GUARDED and self.is_small
+        bounds, guards = self.normal(request), request.method == Method.GUARDED and self.is_small
         return self.checked.guarded(bounds, request.level, request.target) if guards else bounds
 
     def normal_is_poor(self) -> Flags:
@@ -245,7 +231,7 @@ class DistributionEvidence(Evidence):
         return self.checked.doubt(0.95, most_excess(0.95))
 
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
-        return self.checked.doubt(request.level, most, request.method if self.is_small else "normal")
+        return self.checked.doubt(request.level, most, request.method if self.is_small else Method.NORMAL)
 
     # --- showing -----------------------------------------------------------------------------------
     def sentence(self, estimate: Estimate, level: float) -> str:

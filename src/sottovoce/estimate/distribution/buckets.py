@@ -198,16 +198,6 @@ class Buckets:
         """How far a value may be from the middle of its bucket."""
         return float(self.widths.max() - (self.step or 0)) / 2
 
-    def edge_before(self, heights: Floats, part: float) -> Floats:
-        """The least value of the bucket in which rising curves, one in each row, reach a level."""
-        place = np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)
-        return np.asarray(self.least_answers[place])
-
-    def edge_after(self, heights: Floats, part: float) -> Floats:
-        """The largest value of the bucket in which rising curves, one in each row, reach a level."""
-        place = np.clip((heights < part).sum(axis=-1) - 1, 0, len(self) - 1)
-        return np.asarray(self.largest_answers[place])
-
 
 def rising(shares: Floats) -> Floats:
     """The cumulative shares at all edges, of shares that may be negative: halfway between the curve that is made to

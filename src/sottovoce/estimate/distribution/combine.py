@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Floats, Functional, Offer
 from sottovoce.estimate.frequency.mixture import Mixture, Product
-from sottovoce.estimate.heterogeneity import p_value
+from sottovoce.estimate.heterogeneity import of_parts
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.request import Target
 
@@ -37,17 +37,19 @@ class CombinedDistribution(DistributionEvidence):
     the same population. With target "sample" they are about the shares of the parts' participants, weighted alike.
     """
 
+    curve_decoder: ClassVar[str] = "bayes"
+
     buckets: Buckets
     parts: tuple[OutputsEvidence, ...]
     weights: tuple[Floats, ...]
     counted: None = None
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return sum(part.n for part in self.parts)
 
     @property
-    def question(self) -> Question | None:  # type: ignore[override]
+    def question(self) -> Question | None:
         return self.parts[0].question
 
     @property
@@ -55,7 +57,7 @@ class CombinedDistribution(DistributionEvidence):
         return frozenset.intersection(*(part.offers for part in self.parts)) - {Offer.LEVELS}
 
     def _sum(self, read: Callable[[OutputsEvidence, Floats], Any], rows: Floats) -> Any:
-        """What is read of all parts; each is asked for functionals of its own."""
+        """Functionals of all parts; each part is asked for its own."""
         return sum(read(part, rows @ own) for part, own in zip(self.parts, self.weights, strict=True))
 
     def values(self) -> Floats:
@@ -77,7 +79,7 @@ class CombinedDistribution(DistributionEvidence):
         return np.asarray(self._sum(lambda part, own: part.spreads(own, target), np.atleast_2d(weights)))
 
     def reach_of(self, weights: Floats) -> float:
-        """Such that reach**2 / n is the sum of the squared ranges of the parts, over their reports."""
+        """Reach of all reports: reach**2 / n is the sum of the squared ranges of the parts, over their reports."""
         return math.sqrt(self.n * self._sum(lambda part, own: part.reach_of(own) ** 2 / part.n, weights))
 
     @property
@@ -96,7 +98,7 @@ class CombinedDistribution(DistributionEvidence):
 
     def moments_of(self, sums: ShareSums, target: Target) -> ScoreMoments | None:
         """Cumulants of independent parts add up."""
-        second, third, fourth, sixth = (np.zeros(len(sums)) for _ in range(4))
+        second, third, fourth, sixth = (np.zeros(len(sums.rows)) for _ in range(4))
         for part, own in zip(self.parts, self.weights, strict=True):
             moments = ShareSums(part, sums.rows @ own).moments(target)
             if moments is None:
@@ -111,12 +113,7 @@ class CombinedDistribution(DistributionEvidence):
     @property
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all parts have the same distribution."""
-        read = [(part.values(), part.variances(Target.POPULATION)) for part in self.parts]
-        return p_value(*(np.stack(each) for each in zip(*read, strict=True)))
-
-    @property
-    def curve_decoder(self) -> str:
-        return "bayes"
+        return of_parts(self.parts)
 
     @property
     def early_stop(self) -> float | None:

@@ -94,10 +94,8 @@ def quantiles(
 ) -> tuple[Floats, Floats]:
     """Limits of quantiles: the ends of the buckets in which the limits of the cumulative shares reach these parts."""
     within, buckets = region(source, level, target), source.buckets
-    reached = np.triu(np.ones((len(buckets) + 1,) * 2))  # row k: from the edge k on
-    edges = [within.edges(len(buckets), part) for part in parts]
-    low = [float(buckets.edge_before(reached[first], 0.5)) for first, _ in edges]
-    return np.array(low), np.array([float(buckets.edge_after(reached[last], 0.5)) for _, last in edges])
+    first, last = np.array([within.edges(len(buckets), part) for part in parts]).T
+    return buckets.least_answers[first - 1], buckets.largest_answers[last - 1]
 
 
 def averages(edges: int) -> Floats:

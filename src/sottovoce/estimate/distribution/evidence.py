@@ -12,7 +12,7 @@ from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.channel.shapes import histogram_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer
+from sottovoce.core.params import check_people
 from sottovoce.core.question import Distribution, Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.sums import Sums
@@ -96,7 +96,7 @@ def near_root(n: int, steps: int) -> int:
 
 def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Target = Target.POPULATION) -> Floats:
     """The exact variance of the unbiased share of each bucket, for these true shares of n participants."""
-    check_integer("n", "variance", n, 1, 1 << 53)
+    check_people("n", "variance", n)
     truth = np.asarray(shares, float)
     if not (truth.ndim == 1 and truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError("The 'shares' parameter of variance must be shares that sum to 1, one for each bucket.")
@@ -104,8 +104,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Tar
         return np.diag(share_covariance(mechanism.channel, truth, target)) / n
     transition = transition_of(mechanism.channel, len(truth))
     decode, rates = linear_decode(mechanism.channel, len(truth)), transition.forward(truth)
-    first = decode.values(rates) ** 2 if target == Target.POPULATION else decode.between(truth)
-    return np.asarray((decode.squares(rates) - first) / n)
+    return decode.variances(rates, target, truth) / n
 
 
 def functional_variances(mechanism: Mechanism, weights: Floats, shares: Floats) -> Floats:
@@ -113,10 +112,8 @@ def functional_variances(mechanism: Mechanism, weights: Floats, shares: Floats) 
     channel = mechanism.channel
     if histogram_of(channel) is not None:
         return np.diag(functional_covariance(mechanism, weights, shares))
-    scores = linear_decode(channel, len(shares)).scores(weights)
     rates = transition_of(channel, len(shares)).forward(shares)
-    # The sum of all shares has no variance, and rounding makes it negative.
-    return np.maximum(scores**2 @ rates - (scores @ rates) ** 2, 0)
+    return linear_decode(channel, len(shares)).spreads(weights, rates, Target.POPULATION)
 
 
 def functional_covariance(mechanism: Mechanism, weights: Floats, shares: Floats) -> Floats:
@@ -124,7 +121,5 @@ def functional_covariance(mechanism: Mechanism, weights: Floats, shares: Floats)
     channel = mechanism.channel
     if histogram_of(channel) is not None:
         return np.asarray(weights @ share_covariance(channel, shares, Target.POPULATION) @ weights.T)
-    scores = linear_decode(channel, len(shares)).scores(weights)
     rates = transition_of(channel, len(shares)).forward(shares)
-    mean = scores @ rates
-    return np.asarray((scores * rates) @ scores.T - np.outer(mean, mean))
+    return linear_decode(channel, len(shares)).covariance(weights, rates, Target.POPULATION)

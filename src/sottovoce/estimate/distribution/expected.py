@@ -61,16 +61,12 @@ class ExpectedDistribution:
         if isinstance(question, Quantile):
             return self._of_quantiles(question, n, level)
         if isinstance(question, Distribution):
-            return deviate(level) * math.sqrt(float(np.mean(functional_variances(*self._whole))) / n)
+            return deviate(level) * math.sqrt(float(np.mean(self._variances(lines_of(self.buckets)))) / n)
         answer = self.evidence(n).answer(question)
         if isinstance(answer, PartAnswer) and not answer.known:
             return self._of_parts(answer, n, level)
         low, high = answer.interval(IntervalRequest(level, answer.default))
         return _root_mean_square((high - low) / 2)
-
-    @property
-    def _whole(self) -> tuple[Mechanism, Floats, Floats]:
-        return self.mechanism, lines_of(self.buckets), self.shares
 
     def evidence(self, n: int) -> DistributionEvidence:
         """The evidence of the expected tally."""

@@ -22,8 +22,7 @@ class HierarchyEvidence(OutputsEvidence):
 
     @property
     def offers(self) -> frozenset[Offer]:
-        own: frozenset[Offer] = OutputsEvidence.offers.fget(self)  # type: ignore[attr-defined]
-        return own if self.branches[0].differences else own | {Offer.LEVELS}
+        return super().offers if self.branches[0].differences else super().offers | {Offer.LEVELS}
 
     def levels(self) -> list[Floats]:
         """The unbiased shares of the nodes of each level, from those who answered about it."""

@@ -15,15 +15,12 @@ Scandinavian Journal of Statistics 2008 (SQUAREM).
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.decoder import Fit
 from sottovoce.estimate.evidence import Floats
-from sottovoce.estimate.frequency.maximise import certificate, em_step, ended
-from sottovoce.estimate.frequency.mixture import Mixture, Slope
+from sottovoce.estimate.frequency.maximise import certificate, em_step, ended, equal_shares
+from sottovoce.estimate.frequency.mixture import Mixture
 
 _LONGER = 4.0  # a step that helped may be so many times as long next time
 _SHORT = 1.05  # a shorter step is no extrapolation
@@ -45,7 +42,7 @@ def iterate(
     mixture: Mixture, *, stop: float, smooth: bool, circular: bool = False, max_iterations: int
 ) -> tuple[Floats, Fit]:
     """Updates until the total log-likelihood changes by less than `stop`."""
-    shares, slope = _start(mixture)
+    shares, slope = equal_shares(mixture)
     iterations = 0
     while iterations < max_iterations:
         shares = smoothed(shares * slope.gradient, circular) if smooth else em_step(shares, slope)
@@ -62,7 +59,7 @@ def accelerated(mixture: Mixture, *, tolerance: float, max_iterations: int) -> t
     The two updates of EM tell how fast its steps shrink, and so where they lead. An extrapolation that would lower the
     likelihood is shortened, in the end to the two updates, which never do.
     """
-    shares, slope = _start(mixture)
+    shares, slope = equal_shares(mixture)
     iterations, longest = 0, 1.0
     while certificate(slope) >= tolerance and iterations < max_iterations:
         once = em_step(shares, slope)
@@ -88,11 +85,3 @@ def accelerated(mixture: Mixture, *, tolerance: float, max_iterations: int) -> t
         slope = mixture.slope(shares)
         iterations += 1
     return shares, ended(Fit(iterations, certificate(slope)), tolerance)
-
-
-def _start(mixture: Mixture) -> tuple[Floats, Slope]:
-    shares = np.full(mixture.codes, 1 / mixture.codes)
-    slope = mixture.slope(shares)
-    if not math.isfinite(slope.value):
-        raise ParameterError("Some of these reports are impossible under this mechanism, so they have no likelihood.")
-    return shares, slope

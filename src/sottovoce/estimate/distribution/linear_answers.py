@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums, kept_inside
+from sottovoce.estimate.distribution.share_sums import ShareSums, kept_inside
 from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Contributions, Evidence, Flags, Floats, most_excess
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -21,11 +22,17 @@ if TYPE_CHECKING:
 
 
 class AnswerEvidence(Evidence):
-    """What was read from a distribution."""
+    """Numbers read from a distribution."""
 
-    methods: ClassVar[tuple[str, ...]] = ("normal", GUARDED)
     source: DistributionEvidence
     question: Question
+    noun: ClassVar[str] = delegated("question.noun")
+    quality: ClassVar[str] = delegated("source.quality")
+    n = delegated("source.n")
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        return Method.NORMAL, Method.GUARDED
 
     @property
     @abstractmethod
@@ -40,20 +47,8 @@ class AnswerEvidence(Evidence):
         return self.read(self.source.values())
 
     @property
-    def noun(self) -> str:  # type: ignore[override]
-        return self.question.noun
-
-    @property
-    def quality(self) -> str:  # type: ignore[override]
-        return self.source.quality
-
-    @property
-    def default(self) -> str:  # type: ignore[override]
-        return self.sums.default if GUARDED in self.methods else "normal"
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.source.n
+    def default(self) -> Method:
+        return self.sums.default if Method.GUARDED in self.methods else Method.NORMAL
 
     def inside(self, request: IntervalRequest) -> Bounds:
         return kept_inside(self.interval(request), self.limits)
@@ -86,15 +81,13 @@ class LinearAnswer(AnswerEvidence):
     ends: tuple[float, float]
     question: Question
     slack: float = 0.0
+    sums = delegated("weighted")
+    variances = delegated("weighted.variances")
 
     @cached_property
     def weighted(self) -> ShareSums:
         """The functionals as sums of shares."""
         return ShareSums(self.source, self.weights)
-
-    @property
-    def sums(self) -> ShareSums:
-        return self.weighted
 
     def read(self, shares: Floats) -> Floats:
         return np.asarray(self.weights @ shares)
@@ -104,9 +97,6 @@ class LinearAnswer(AnswerEvidence):
 
     def covariance(self, target: Target) -> Floats:
         return self.weighted.functional(target).covariance
-
-    def variances(self, target: Target) -> Floats:
-        return self.weighted.variances(target)
 
     def interval(self, request: IntervalRequest) -> Bounds:
         return self.weighted.interval(request, self.slack)
@@ -118,18 +108,12 @@ class DensityAnswer(AnswerEvidence):
 
     source: DistributionEvidence
     question: Question
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        return self.source.axes
+    axes = delegated("source.axes")
+    sums = delegated("source.checked")
 
     @property
     def limits(self) -> tuple[float, float]:
         return 0.0, float(1 / self.source.buckets.widths.min())
-
-    @property
-    def sums(self) -> ShareSums:
-        return self.source.checked
 
     def read(self, shares: Floats) -> Floats:
         return np.asarray(shares / self.source.buckets.widths)

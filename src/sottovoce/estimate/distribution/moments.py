@@ -46,7 +46,7 @@ def square_readings(mechanism: Mechanism, centre: float) -> tuple[Floats, Floats
     channel, grid = mechanism.channel, rounding_of(mechanism.channel)
     scales, known = scales_of(channel), profile(channel)
     if grid is None or scales is None:
-        raise ParameterError("These reports are not read as numbers.")
+        raise ParameterError("Reports of this mechanism are not read as numbers: ask for a distribution.")
     number = np.array([float(one) for one in readings(scales, outputs_of(channel) or 0)]) - centre
     half, last = grid.steps // 2, grid.steps // 2 * 2
     reach = float(grid.step) * half

@@ -9,18 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from sottovoce.core.channel import Channel
+from sottovoce.core.declared import delegated
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets
 from sottovoce.estimate.distribution.outputs import MORE
 from sottovoce.estimate.distribution.share_sums import ShareSums
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Counted, Floats, Offer
+from sottovoce.estimate.evidence import Counted, Floats, Offer
 from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.frequency.laws import left_inverse, output_law
 from sottovoce.estimate.frequency.matrix import MatrixEvidence
-from sottovoce.estimate.frequency.mixture import Mixture
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 MOST_LISTED = 256  # values, the law of whose reports is written down
 
@@ -45,42 +45,28 @@ class SharesDistribution(DistributionEvidence):
     shares: SharesEvidence
     asked: Question
     counted: Counted | None = None
+    n = delegated("shares.n")
+    question = delegated("asked")
+    values = delegated("shares.values")
+    covariance = delegated("shares.covariance")
+    interval = delegated("shares.interval")
+    inside = delegated("shares.inside")
+    doubt = delegated("shares.doubt")
+    reach_of = delegated("shares.reach_of")
+    likelihood = delegated("shares.likelihood")
 
     @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.shares.n
-
-    @property
-    def question(self) -> Question:  # type: ignore[override]
-        return self.asked
-
-    def values(self) -> Floats:
-        return self.shares.values()
-
-    def covariance(self, target: Target) -> Floats:
-        return self.shares.covariance(target)
-
-    @property
-    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
+    def methods(self) -> tuple[Method, ...]:
         """Intervals of single values are those of the frequency oracle; a general table has none but the normal one."""
-        return ("normal",) if isinstance(self.shares, MatrixEvidence) else self.shares.methods
+        return (Method.NORMAL,) if isinstance(self.shares, MatrixEvidence) else self.shares.methods
 
     @property
-    def default(self) -> str:  # type: ignore[override]
+    def default(self) -> Method:
         return self.methods[0]
 
     @property
-    def curve_methods(self) -> tuple[str, ...]:
-        return DistributionEvidence.methods
-
-    def interval(self, request: IntervalRequest) -> Bounds:
-        return self.shares.interval(request)
-
-    def inside(self, request: IntervalRequest) -> Bounds:
-        return self.shares.inside(request)
-
-    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
-        return self.shares.doubt(request, most)
+    def curve_methods(self) -> tuple[Method, ...]:
+        return super().methods
 
     def scores_of(self, rows: Floats) -> ReportScores | None:
         """Where the reports are counted one by one, as by randomized response."""
@@ -109,19 +95,12 @@ class SharesDistribution(DistributionEvidence):
         """Without a law of single reports, as often as for the worst of the single values that a sum is made of."""
         if self._law is not None:
             return DistributionEvidence.excess_of(self, sums, level, target)
-        single = self.shares.excess(IntervalRequest(level, "normal"))
+        single = self.shares.excess(IntervalRequest(level, Method.NORMAL))
         return np.array([single[row != 0].max(initial=1.0) for row in sums.rows])
-
-    def reach_of(self, weights: Floats) -> float:
-        return self.shares.reach_of(weights)
 
     @property
     def offers(self) -> frozenset[Offer]:
-        own: frozenset[Offer] = DistributionEvidence.offers.fget(self)  # type: ignore[attr-defined]
-        return own | ({Offer.LIKELIHOOD} & self.shares.offers)
-
-    def likelihood(self) -> Mixture:
-        return self.shares.likelihood()
+        return super().offers | ({Offer.LIKELIHOOD} & self.shares.offers)
 
 
 def of_shares(shares: SharesEvidence, question: Question) -> SharesDistribution | None:

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import rounding_of
+from sottovoce.core.declared import delegated
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import EARLY, DistributionEvidence
@@ -20,12 +20,12 @@ from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.distribution.moments import from_waves
 from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.transition import Transition, WaveTransition
-from sottovoce.estimate.distribution.share_sums import COMPATIBLE, ShareSums
+from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Contributions, Counted, Evidence, Floats, Functional, Ints, Offer
 from sottovoce.estimate.frequency.mixture import Mixture
 from sottovoce.estimate.mean.scores import MOST_SCORES, ReportScores, ScoreMoments
 from sottovoce.estimate.reading import OutputReading
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import Method, Target
 
 MOST_COMPATIBLE = 256  # buckets
 MORE = 4  # reports that are added for errors: about the square of the normal quantile of 95 %
@@ -41,15 +41,14 @@ class OutputsEvidence(DistributionEvidence):
     """
 
     pools: ClassVar[bool] = True  # whether shares of several tallies can be combined
+    curve_decoder: ClassVar[str] = "bayes"
     buckets: Buckets
     n: int
     cells: Ints
     transition: Transition
     counted: Counted
-
-    @property
-    def channel(self) -> Channel:
-        return self.counted.mechanism.channel
+    channel = delegated("counted.mechanism.channel")
+    reach_of = delegated("decode.reach")
 
     @cached_property
     def decode(self) -> OutputReading:
@@ -120,8 +119,10 @@ class OutputsEvidence(DistributionEvidence):
         return ReportScores(self.decode.scores(rows), self.cells.astype(np.float64), self.rates, self.n)
 
     def moments_of(self, sums: ShareSums, target: Target) -> ScoreMoments | None:
-        if sums.scores is None or target == Target.POPULATION or not self.is_small:
-            return DistributionEvidence.moments_of(self, sums, target)
+        if sums.scores is None:
+            return None
+        if target == Target.POPULATION or not self.is_small:
+            return sums.scores.moments()
         return sums.scores.noise(sums.rows, self.transition.matrix, self.decode.values(self.rates))
 
     def read_as_numbers(self, question: Question) -> Evidence | None:
@@ -135,13 +136,10 @@ class OutputsEvidence(DistributionEvidence):
         """An output is read as its score."""
         return self.decode.contributions(weights, self.n)
 
-    def reach_of(self, weights: Floats) -> float:
-        return self.decode.reach(weights)
-
     @property
-    def curve_methods(self) -> tuple[str, ...]:
+    def curve_methods(self) -> tuple[Method, ...]:
         wave = isinstance(self.transition, WaveTransition) and not self.circular
-        return (*self.methods, COMPATIBLE) if wave and 1 < len(self.buckets) <= MOST_COMPATIBLE else self.methods
+        return (*self.methods, Method.COMPATIBLE) if wave and 1 < len(self.buckets) <= MOST_COMPATIBLE else self.methods
 
     @property
     def unevenness(self) -> str | None:
@@ -154,11 +152,7 @@ class OutputsEvidence(DistributionEvidence):
 
     @property
     def offers(self) -> frozenset[Offer]:
-        return frozenset({*DistributionEvidence.offers.fget(self), Offer.LIKELIHOOD})  # type: ignore[attr-defined]
-
-    @property
-    def curve_decoder(self) -> str:
-        return "bayes"
+        return super().offers | {Offer.LIKELIHOOD}
 
     def likelihood(self) -> Mixture:
         return self.transition.likelihood(self.cells.astype(np.float64))
@@ -168,8 +162,8 @@ class OutputsEvidence(DistributionEvidence):
 class ApproximateEvidence(OutputsEvidence):
     """Counts of outputs of which some, with a probability up to delta, come from a few buckets only.
 
-    Such an output is rare and tells much, so unbiased shares use it, and most counts have none of it. So errors are
-    those of a law that is fitted to all counts.
+    An output of few buckets is rare and tells much, so unbiased shares use it, and most counts have none of it. So
+    errors are those of a law that is fitted to all counts.
     """
 
     @cached_property

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any) -> Any:
     """The cumulative distribution in a band that holds all of it; of a circle the density, bucket by bucket."""
-    source, about, estimate = estimate._distribution, estimate.chosen(request).words(), estimate.curve()
+    source, about, estimate = estimate._distribution, request.words(), estimate.curve()
     if axes is None:
         _, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
     through = printable(", ".join(dict.fromkeys(one.mechanism.name for one in estimate.sources)))

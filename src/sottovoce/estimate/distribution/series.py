@@ -1,7 +1,7 @@
 """Truncated series: reports that tell the means of a few functions of the answer, and nothing else.
 
-They determine the projection of the distribution onto constants and these functions. All values, errors and intervals
-are those of the projection: what the distribution has beside it is not in them.
+The coefficients determine the projection of the distribution onto constants and these functions. All values, errors and
+intervals are those of the projection: what the distribution has beside it is not in them.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class SeriesEvidence(OutputsEvidence):
     """
 
     pools: ClassVar[bool] = False
+    rises: ClassVar[bool] = False
 
     @property
     def projection(self) -> Floats:
@@ -40,18 +41,14 @@ class SeriesEvidence(OutputsEvidence):
         return decode.projection
 
     @property
-    def quality(self) -> str:  # type: ignore[override]
+    def quality(self) -> str:
         waves = len(functions_of(self.counted.mechanism.channel))
         return f"unbiased for the projection of the distribution onto the {waves} functions that were asked about"
 
     @property
-    def limits(self) -> tuple[Floats, Floats]:  # type: ignore[override]
+    def limits(self) -> tuple[Floats, Floats]:
         """A projection of shares may be negative."""
         return self.projection.min(axis=1), self.projection.max(axis=1)
-
-    @property
-    def rises(self) -> bool:
-        return False
 
     def variances(self, target: Target) -> Floats:
         return OutputsEvidence.variances(self, Target.POPULATION)

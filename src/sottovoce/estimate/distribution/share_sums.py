@@ -19,13 +19,11 @@ from sottovoce.estimate.evidence import (
 )
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
 from sottovoce.estimate.remembered import remembered
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
 
-COMPATIBLE = "compatible"
-GUARDED = "guarded"
 CHECKED = 64  # sums whose law is judged where there are too many for all
 
 
@@ -34,9 +32,6 @@ class ShareSums:
 
     def __init__(self, source: DistributionEvidence, weights: Floats) -> None:
         self.source, self.rows = source, np.atleast_2d(weights)
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     @cached_property
     def values(self) -> Floats:
@@ -74,36 +69,34 @@ class ShareSums:
         return self.scores is not None and self.scores.affordable
 
     @property
-    def default(self) -> str:
+    def default(self) -> Method:
         """The default method: "normal" where it is good for each sum and for all at once."""
         if self.source.n < POOR_BELOW:
-            return GUARDED
-        limits = ((0.95, most_excess(0.95)), (1 - 0.05 / max(1, len(self)), MOST_EXCESS))
+            return Method.GUARDED
+        limits = ((0.95, most_excess(0.95)), (1 - 0.05 / max(1, len(self.rows)), MOST_EXCESS))
         good = all((self.excess(level) <= most).all() for level, most in limits)
-        return "normal" if good else GUARDED
+        return Method.NORMAL if good else Method.GUARDED
 
-    def doubt(self, level: float, most: float = MOST_EXCESS, method: str | None = "normal") -> str | None:
+    def doubt(self, level: float, most: float = MOST_EXCESS, method: Method | None = Method.NORMAL) -> str | None:
         """The warning about intervals, if they may miss too often."""
-        if method == GUARDED and self.bets:
+        if method == Method.GUARDED and self.bets:
             return None
-        better = " The guarded interval holds." if self.bets else ""
-        few = self.source.few()
-        if few is not None:
-            return f"{few}{better}"
-        poor = int((~(self.excess(level) <= most)).sum())
-        if not poor:
-            return None
-        return (
-            f"The normal interval of level {level:.8g} is poor for {poor} of {len(self)} values: too few reports tell"
-            f" them apart.{better}"
-        )
+        problem = self.source.few()
+        if problem is None and (poor := int((~(self.excess(level) <= most)).sum())):
+            problem = (
+                f"The normal interval of level {level:.8g} is poor for {poor} of {len(self.rows)} values: too few"
+                " reports tell them apart."
+            )
+        return f"{problem} The guarded interval holds." if problem is not None and self.bets else problem
 
     def interval(self, request: IntervalRequest, slack: float = 0.0) -> Bounds:
         """Intervals of the sums, which may be off by `slack`."""
         errors = np.sqrt(self.variances(request.target))
         half = deviate(request.level) * errors if not slack else slack_deviate(request.level, slack, errors)
         bounds = Bounds(self.values - half, self.values + half)
-        return self.guarded(bounds, request.level, request.target, room=slack) if request.method == GUARDED else bounds
+        if request.method != Method.GUARDED:
+            return bounds
+        return self.guarded(bounds, request.level, request.target, room=slack)
 
     def guarded(
         self, bounds: Bounds, level: float, target: Target, *, room: float = 0.0, judged: float = 0.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce.core.channel import Channel
+from sottovoce.core.declared import delegated
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
@@ -29,10 +30,7 @@ class SumsDistribution(DistributionEvidence):
     n: int
     cells: Ints
     counted: Counted
-
-    @property
-    def channel(self) -> Channel:
-        return self.counted.mechanism.channel
+    channel = delegated("counted.mechanism.channel")
 
     def values(self) -> Floats:
         shares = bins(self.channel).values(self.cells / self.n)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy  # loads its parts at their first use
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import asked_bits
 from sottovoce.estimate.evidence import Bounds, Counted, Floats, Ints
@@ -40,10 +41,7 @@ class AskedEvidence(BitsEvidence):
     other: float
     part: float
     counted: Counted | None = None
-
-    @property
-    def trials(self) -> Ints:
-        return self.asked
+    trials = delegated("asked")
 
     @property
     def reports(self) -> Floats:

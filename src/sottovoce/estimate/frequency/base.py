@@ -29,12 +29,14 @@ from sottovoce.estimate.evidence import (
 from sottovoce.estimate.frequency.laws import PAIRWISE, output_law
 from sottovoce.estimate.frequency.likelihood import mixture
 from sottovoce.estimate.frequency.mixture import Mixture
+from sottovoce.estimate.mean.betting import Sides, watched_sides
 from sottovoce.estimate.reading import Curve
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
 
+METHODS = (Method.EXACT, Method.WILSON, Method.NORMAL, Method.BOUNDED)
 MAX_LAW = 1024  # codes whose law is written down as a table
 MAX_COVARIANCE = 4096  # codes
 
@@ -55,15 +57,22 @@ class SharesEvidence(Evidence):
     With the tally, `counted`, there are also the names of the codes, the covariance and the likelihood.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal", "bounded")
-    default: ClassVar[str] = "exact"
-    default_inside: ClassVar[str | None] = "bounded"
+    default: ClassVar[Method] = Method.EXACT
+    default_inside: ClassVar[Method | None] = Method.BOUNDED
     noun: ClassVar[str] = "share"
     origin: ClassVar[str]  # what shares without all kinds of intervals come from
     picks: ClassVar[bool] = True  # whether shares can be read for a list of candidates
     counted: Counted | None
-    supports: SupportCounts | None = None  # where shares are counts of supports with the same two rates for all codes
     __slots__ = ()
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        return METHODS
+
+    @property
+    def supports(self) -> SupportCounts | None:
+        """Counts of supports, where these have the same two rates for all codes."""
+        return None
 
     def exact(self, level: float, target: Target) -> Bounds:
         """Intervals whose coverage is at least the level for every n."""
@@ -85,18 +94,27 @@ class SharesEvidence(Evidence):
     def reach_of(self, weights: Floats) -> float:
         """A bound on the range of readings, for these weights of the scores of all codes."""
 
+    def watched(self) -> list[Sides]:
+        known = self.supports
+        if known is None:
+            return Evidence.watched(self)
+        numbers = (np.array([0.0, 1.0]) - known.other) / (known.own - known.other)
+        return [
+            watched_sides(numbers, np.array([known.n - count, count], float), self.limits) for count in known.counts
+        ]
+
     def curve(self, target: Target) -> Curve:
         """The variance of each estimate as a function of its true share; constant if nothing else is known."""
         return Curve(self.variances(target))
 
     def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "bounded":
-            return self.inside(request.by("exact"))
-        if request.method == "wilson" and request.target == Target.SAMPLE:
+        if request.method == Method.BOUNDED:
+            return self.inside(request.by(Method.EXACT))
+        if request.method == Method.WILSON and request.target == Target.SAMPLE:
             raise ParameterError("The Wilson interval is about the population; for the sample use 'exact'.")
-        if request.method == "exact":
+        if request.method == Method.EXACT:
             return self.exact(request.level, request.target)
-        return self.wilson(request.level) if request.method == "wilson" else self.normal(request)
+        return self.wilson(request.level) if request.method == Method.WILSON else self.normal(request)
 
     def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals in [0, 1] that are never empty and contain the estimate, moved into [0, 1].
@@ -104,20 +122,20 @@ class SharesEvidence(Evidence):
         The upper end is that of an estimate of at least 0, the lower end that of one of at most 1. Both ends rise with
         the estimate, so the interval contains all shares of the one that is not moved, and covers at least as often.
         """
-        usual = request.instead_of("bounded", use="exact")
+        usual = request.instead_of(Method.BOUNDED, use=Method.EXACT)
         raised, lowered = self.moved()
         nearest = np.clip(self.values(), 0, 1)
         low, high = lowered.interval(usual).low, raised.interval(usual).high
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         if self.counted is None:
             return Axes.of("value", range(len(self.values())))
         return Axes.of("value", self.counted.mechanism.domain if self.counted.codes is None else self.counted.names)
 
     @property
-    def question(self) -> Question | None:  # type: ignore[override]
+    def question(self) -> Question | None:
         if self.counted is None or self.counted.codes is not None:
             return None
         return self.counted.mechanism.question
@@ -144,7 +162,7 @@ class SharesEvidence(Evidence):
         return [OutputTally(output_law(self.counted.mechanism.channel), self.counted.cells)]
 
     def with_reports(self, reports: Any) -> Self:
-        """These shares with the reports themselves, which their likelihood may need."""
+        """Shares together with the reports, which the likelihood may need."""
         return replace(self, counted=replace(self.counted, reports=reports))  # type: ignore[type-var]
 
     def restricted(self, codes: Ints, labels: Sequence[object]) -> SharesEvidence:
@@ -213,7 +231,7 @@ class SharesEvidence(Evidence):
 
     @property
     def _better(self) -> str:
-        return " The exact interval holds." if "exact" in self.methods else ""
+        return " The exact interval holds." if Method.EXACT in self.methods else ""
 
     def _cause(self, level: float) -> str:
         """Why an interval of a level may be poor."""
@@ -229,13 +247,13 @@ class SharesEvidence(Evidence):
         )
 
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
-        if request.method not in ("wilson", "normal"):
+        if request.method not in (Method.WILSON, Method.NORMAL):
             return None
         excess = self.excess(request)
         poor = excess > most
         if not poor.any():
-            return self.warning() if request.method == "normal" else None
-        name = "Wilson" if request.method == "wilson" else request.method
+            return self.warning() if request.method == Method.NORMAL else None
+        name = "Wilson" if request.method == Method.WILSON else request.method
         return (
             f"The {name} interval of level {request.level:.8g} is poor for {int(poor.sum())} of {len(poor)} values:"
             f" {self._cause(request.level)}, and it may miss {excess.max():,.1f} times as often as promised."

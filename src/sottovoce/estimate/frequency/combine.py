@@ -24,13 +24,13 @@ from sottovoce.estimate.evidence import (
     weighted_without_fakes,
 )
 from sottovoce.estimate.fakes import FakeReports
-from sottovoce.estimate.frequency.base import SharesEvidence, score_bounds
+from sottovoce.estimate.frequency.base import METHODS, SharesEvidence, score_bounds
 from sottovoce.estimate.frequency.intervals.lattice import SumLaw, multiples
 from sottovoce.estimate.frequency.intervals.misses import SHARES
 from sottovoce.estimate.frequency.mixture import Mixture, Product
-from sottovoce.estimate.heterogeneity import p_value
+from sottovoce.estimate.heterogeneity import of_parts
 from sottovoce.estimate.reading import Curve
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 MATTERS = 0.1  # weight from which on a part with few reports makes the normal interval poor
 
@@ -44,7 +44,7 @@ class CombinedSharesEvidence(SharesEvidence):
     supports with two rates, `law` is that of the weighted sum, and gives exact intervals.
     """
 
-    default: ClassVar[str] = "wilson"
+    default: ClassVar[Method] = Method.WILSON
     origin: ClassVar[str] = "several tallies"
     parts: tuple[SharesEvidence, ...]
     weights: Floats
@@ -52,19 +52,19 @@ class CombinedSharesEvidence(SharesEvidence):
     counted: Counted | None = None
 
     @property
-    def methods(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("wilson", "normal", "bounded") if self.law is None else ("exact", "wilson", "normal", "bounded")
+    def methods(self) -> tuple[Method, ...]:
+        return METHODS[1:] if self.law is None else METHODS
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return sum(part.n for part in self.parts)
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return self.parts[0].axes
 
     @property
-    def question(self) -> Question | None:  # type: ignore[override]
+    def question(self) -> Question | None:
         return self.parts[0].question
 
     @property
@@ -72,11 +72,8 @@ class CombinedSharesEvidence(SharesEvidence):
         return frozenset.intersection(*(part.offers for part in self.parts))
 
     # --- readings ----------------------------------------------------------------------------------
-    def _shares(self) -> Floats:
-        return np.stack([part.values() for part in self.parts])
-
     def values(self) -> Floats:
-        return np.asarray((self.weights * self._shares()).sum(axis=0))
+        return np.asarray((self.weights * np.stack([part.values() for part in self.parts])).sum(axis=0))
 
     def curve(self, target: Target) -> Curve:
         squares = self.weights**2
@@ -120,7 +117,7 @@ class CombinedSharesEvidence(SharesEvidence):
     @property
     def heterogeneity(self) -> float:
         """A p-value of the hypothesis that all parts have the same shares."""
-        return p_value(self._shares(), np.stack([part.variances(Target.POPULATION) for part in self.parts]))
+        return of_parts(self.parts)
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights, self.parts)
@@ -132,11 +129,11 @@ class CombinedSharesEvidence(SharesEvidence):
 
     def exact(self, level: float, target: Target) -> Bounds:
         if self.law is None or target == Target.SAMPLE:
-            raise NoIntervalError("These tallies together have no exact interval of this kind; use method='wilson'.")
+            raise NoIntervalError("Combined tallies have no exact interval of this kind; use method='wilson'.")
         return self.law.limits(self._totals(self.law), level)
 
     def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "wilson":
+        if request.method == Method.WILSON:
             return self._score(self.values(), request.level, request.target)
         return SharesEvidence.interval(self, request)
 
@@ -146,12 +143,16 @@ class CombinedSharesEvidence(SharesEvidence):
     def inside(self, request: IntervalRequest) -> Bounds:
         """Intervals in [0, 1] that contain the estimate, moved into [0, 1]; never empty."""
         nearest = np.clip(self.values(), 0, 1)
-        if request.method in ("bounded", "exact") and request.target == Target.POPULATION and self.law is not None:
+        if (
+            request.method in (Method.BOUNDED, Method.EXACT)
+            and request.target == Target.POPULATION
+            and self.law is not None
+        ):
             totals, law = self._totals(self.law), self.law
             low = law.limits(np.minimum(totals, int(law.origin + law.slope)), request.level).low
             high = law.limits(np.maximum(totals, int(np.ceil(law.origin))), request.level).high
         else:
-            low, high = self.interval(request.instead_of("bounded", "exact", use="wilson"))
+            low, high = self.interval(request.instead_of(Method.BOUNDED, Method.EXACT, use=Method.WILSON))
             move = nearest - self.values()
             low, high = low + np.minimum(move, 0), high + np.maximum(move, 0)
         return Bounds(np.minimum(np.clip(low, 0, 1), nearest), np.maximum(np.clip(high, 0, 1), nearest))
@@ -166,7 +167,7 @@ class CombinedSharesEvidence(SharesEvidence):
 
         def interval(totals: Ints) -> Bounds:
             values = np.asarray((totals - law.origin) / law.slope, np.float64)
-            if request.method == "wilson":
+            if request.method == Method.WILSON:
                 return first._score(values, request.level, Target.POPULATION)
             half = deviate(request.level) * np.sqrt(first.curve(Target.POPULATION).at(np.clip(values, 0, 1)))
             return Bounds(values - half, values + half)

@@ -20,13 +20,13 @@ from sottovoce.estimate.frequency.laws import cell_supports
 from sottovoce.estimate.frequency.read import ReadSharesEvidence
 from sottovoce.estimate.frequency.walsh import hadamard_counts
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 
 def sign_reading(slope: float, hits: NDArray[Any]) -> CodeReading:
     """The score is +1, 0 or -1, over `slope`, so that its second moment is the rate of hits.
 
-    Its mean given the code is `slope` for holders, and 0 for all others.
+    The mean of a score given the code is `slope` for holders, and 0 for all others.
     """
     return CodeReading(0.0, slope, hits, hits - slope**2, -1.0, 1.0)
 
@@ -110,7 +110,7 @@ class ContrastsEvidence(ReadSharesEvidence):
         kinds, places = np.unique(self.hits, return_inverse=True)
         rates = np.clip(kinds / self.n, self.hit_other, self.hit_own)
         hit_rates = (self.hit_own, self.hit_other)
-        find = score_excess if request.method == "wilson" else normal_score_excess
+        find = score_excess if request.method == Method.WILSON else normal_score_excess
         return np.array([find(self.n, rate, hit_rates, request.level) for rate in rates])[places.ravel()]
 
     def normal_is_poor(self) -> Flags:

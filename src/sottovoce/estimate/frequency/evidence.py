@@ -14,7 +14,7 @@ from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.channel.shapes import contrast_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer
+from sottovoce.core.params import check_people
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.core.statistic.cohorts import CountCohorts
@@ -115,7 +115,7 @@ def answer(source: Evidence, question: Question) -> Evidence | None:
 
 def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Target = Target.POPULATION) -> Floats:
     """The exact variance of each estimated share, for these true shares of n participants."""
-    check_integer("n", "variance", n, 1, 1 << 53)
+    check_people("n", "variance", n)
     inputs = mechanism.channel.inputs
     try:
         truth = np.asarray(shares, float)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Counted, Flags, Floats, Ints
@@ -15,7 +16,7 @@ from sottovoce.estimate.frequency.base import moved_inside
 from sottovoce.estimate.frequency.combine import SharesOfTally
 from sottovoce.estimate.frequency.laws import left_inverse, output_law
 from sottovoce.estimate.reading import MatrixReading
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,7 @@ class MatrixEvidence(SharesOfTally):
     counted: Counted | None = None
     origin: ClassVar[str] = "a general table"
     picks: ClassVar[bool] = False
+    reach_of = delegated("reading.reach")
 
     @cached_property
     def reading(self) -> MatrixReading:
@@ -57,16 +59,13 @@ class MatrixEvidence(SharesOfTally):
     def contributions(self) -> Contributions:
         return self.reading.contributions(np.eye(len(self.inverse)), self.n)
 
-    def reach_of(self, weights: Floats) -> float:
-        return self.reading.reach(weights)
-
     def null_errors(self) -> Floats:
         """Other codes contribute through the observed outputs."""
         return np.asarray(np.sqrt(self.reading.squares(self.rates) / self.n))
 
     def inside(self, request: IntervalRequest) -> Bounds:
         """The estimate moved into [0, 1], plus and minus as much as without moving it."""
-        return moved_inside(self, self.interval(request.instead_of("bounded", use="exact")))
+        return moved_inside(self, self.interval(request.instead_of(Method.BOUNDED, use=Method.EXACT)))
 
     def excess(self, request: IntervalRequest) -> Floats:
         return np.zeros(len(self.inverse))

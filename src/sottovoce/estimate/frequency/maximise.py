@@ -38,7 +38,7 @@ class NotConvergedWarning(UserWarning):
 def certificate(slope: Slope) -> float:
     """How far the log-likelihood per report can be below its largest.
 
-    It is concave, so at any shares h it is at most value + gradient . (h - f). As gradient . f = 1, and
+    The log-likelihood is concave, so at any shares h it is at most value + gradient . (h - f). As gradient . f = 1, and
     gradient . h is at most the largest entry, no h gains more than max(gradient) - 1 (the Frank-Wolfe gap).
     """
     return max(0.0, float(slope.gradient.max()) - 1.0)
@@ -50,14 +50,20 @@ def em_step(shares: Floats, slope: Slope) -> Floats:
     return np.asarray(moved / moved.sum())
 
 
-def maximise(
-    mixture: Mixture, *, tolerance: float = TOLERANCE, max_iterations: int = MAX_ITERATIONS
-) -> tuple[Floats, Fit]:
-    """Shares whose certificate is below the tolerance."""
+def equal_shares(mixture: Mixture) -> tuple[Floats, Slope]:
+    """Where all decoders start, if the reports are possible."""
     shares = np.full(mixture.codes, 1 / mixture.codes)
     slope = mixture.slope(shares)
     if not np.isfinite(slope.value):
         raise ParameterError("Some of these reports are impossible under this mechanism, so they have no likelihood.")
+    return shares, slope
+
+
+def maximise(
+    mixture: Mixture, *, tolerance: float = TOLERANCE, max_iterations: int = MAX_ITERATIONS
+) -> tuple[Floats, Fit]:
+    """Shares whose certificate is below the tolerance."""
+    shares, slope = equal_shares(mixture)
     iterations, length = 0, 1.0
     while certificate(slope) >= tolerance and iterations < max_iterations:
         moved, further = _gradient_step(mixture, shares, slope, length)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.estimate.evidence import Contributions, Floats
 from sottovoce.estimate.frequency.combine import SharesOfTally
 from sottovoce.estimate.reading import CodeReading, Curve
@@ -18,6 +19,7 @@ class ReadSharesEvidence(SharesOfTally):
 
     n: int
     __slots__ = ()
+    reach_of = delegated("reading.reach")
 
     @property
     @abstractmethod
@@ -53,6 +55,3 @@ class ReadSharesEvidence(SharesOfTally):
 
     def contributions(self) -> Contributions | None:
         return self.reading.of_each(np.broadcast_to(self.reports, self.means.shape))
-
-    def reach_of(self, weights: Floats) -> float:
-        return self.reading.reach(weights)

@@ -23,7 +23,7 @@ from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Counted
 from sottovoce.estimate.frequency.base import SharesEvidence, moved_inside
 from sottovoce.estimate.frequency.combine import SharesOfTally
 from sottovoce.estimate.frequency.design import RowCounts, rows_of
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 MAX_TOGETHER = 2048  # values that are fitted together
 MAX_CODES = 1 << 24  # values that are estimated at once
@@ -37,8 +37,8 @@ class RowsEvidence(SharesOfTally):
     rows: RowCounts
     n: int
     counted: Counted
-    methods: ClassVar[tuple[str, ...]] = ("normal", "bounded")
-    default: ClassVar[str] = "normal"
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL, Method.BOUNDED)
+    default: ClassVar[Method] = Method.NORMAL
     origin: ClassVar[str] = "cohorts and rows"
 
     @cached_property
@@ -94,7 +94,8 @@ class RowsEvidence(SharesOfTally):
         """The variance of each value that the counts have, given their means."""
         if not self.together:
             return np.asarray(self.rows.spreads(self.codes) / self._scale**2)
-        return _sandwich(self.inverse, self._spread) / self._scale**2
+        # The diagonal of inverse @ spread @ inverse, whose outer factor is symmetric.
+        return np.asarray(((self.inverse @ self._spread) * self.inverse).sum(axis=1) / self._scale**2)
 
     @cached_property
     def _spread(self) -> Floats:
@@ -195,7 +196,7 @@ class RowsEvidence(SharesOfTally):
 
     # --- intervals ----------------------------------------------------------------------------------
     def interval(self, request: IntervalRequest) -> Bounds:
-        return self.inside(request.by("normal")) if request.method == "bounded" else self.normal(request)
+        return self.inside(request.by(Method.NORMAL)) if request.method == Method.BOUNDED else self.normal(request)
 
     def inside(self, request: IntervalRequest) -> Bounds:
         return moved_inside(self, self.normal(request))
@@ -241,11 +242,6 @@ class RowsEvidence(SharesOfTally):
     def normal_is_poor(self) -> Flags:
         few = self.n * min(self.rows.other, 1 - self.rows.own) < POOR_BELOW
         return np.full(len(self.codes), few)
-
-
-def _sandwich(inverse: Floats, spread: Floats) -> Floats:
-    """The diagonal of inverse @ spread @ inverse, whose outer factor is symmetric."""
-    return np.asarray(((inverse @ spread) * inverse).sum(axis=1))
 
 
 def from_cells(counted: Counted) -> RowsEvidence:

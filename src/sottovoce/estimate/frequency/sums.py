@@ -11,6 +11,7 @@ import numpy as np
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Binwise
+from sottovoce.core.declared import delegated
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Flags, Floats, Ints
 from sottovoce.estimate.frequency.base import score_bounds
@@ -59,10 +60,7 @@ class SumsEvidence(ReadSharesEvidence):
     n: int
     bins: BinReading
     counted: Counted | None = None
-
-    @property
-    def reading(self) -> BinReading:
-        return self.bins
+    reading = delegated("bins")
 
     @property
     def means(self) -> Floats:

@@ -28,7 +28,7 @@ from sottovoce.estimate.frequency.projective import hyperplane_counts
 from sottovoce.estimate.frequency.read import ReadSharesEvidence
 from sottovoce.estimate.frequency.walsh import hadamard_counts
 from sottovoce.estimate.reading import CodeReading
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 COUNTS: dict[type, Callable[[Any, Ints], Ints]] = {  # of the outputs in the set of each code
     HadamardSets: lambda sets, cells: hadamard_counts(sets, cells)[0],
@@ -88,7 +88,7 @@ class SupportsEvidence(BitsEvidence):
     counted: Counted | None = None
 
     @property
-    def supports(self) -> SupportCounts | None:  # type: ignore[override]
+    def supports(self) -> SupportCounts | None:
         return SupportCounts(self.counts, self.n, self.own, self.other) if np.ndim(self.own) == 0 else None
 
     def exact(self, level: float, target: Target) -> Bounds:
@@ -135,7 +135,7 @@ class SupportsEvidence(BitsEvidence):
 
 def most_missed(method: str | None, n: int, own: float, other: float, level: float) -> float:
     """Worst miss rate of a Wilson or normal interval of n reports with two rates, over the promised one."""
-    finds = (wilson_excess,) if method == "wilson" else (normal_excess, normal_sample_excess)
+    finds = (wilson_excess,) if method == Method.WILSON else (normal_excess, normal_sample_excess)
     return max(find(n, own, other, level) for find in finds)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,17 +11,19 @@ import numpy as np
 from scipy.special import ndtri
 
 from sottovoce.core.channel.shapes import support_rates
+from sottovoce.core.declared import delegated
 from sottovoce.core.domain import Above, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Mean, Variance
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.estimate import Estimate, EstimateSource, sources_of
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, deviate
 from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.gaussian.law import Likelihood
 from sottovoce.estimate.gaussian.shape import Shape, shape_of
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
+from sottovoce.estimate.sources import EstimateSource, sources_of
 from sottovoce.tally.tally import Tally
 
 _FARTHEST = 4.0  # normal half-widths, within which the end of a likelihood interval is searched
@@ -32,8 +35,12 @@ class GaussianEvidence(Evidence):
     """Evidence about one parameter of the population; the sample has no model."""
 
     noun: ClassVar[str] = "mean"
-    shape: Shape | None  # what the reports tell about the shape of the law of the answers, if they tell any
     __slots__ = ()
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape | None:
+        """What the reports tell about the shape of the law of the answers, if they tell any."""
 
     def sentence(self, estimate: Estimate, level: float) -> str:
         (low,), (high,) = estimate.quiet_ci(level)
@@ -64,18 +71,15 @@ class GaussianSideEvidence(GaussianEvidence):
     reaches to the end of the domain.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("exact", "wilson", "normal")
-    default: ClassVar[str] = "exact"
-    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
+    methods: ClassVar[tuple[Method, ...]] = (Method.EXACT, Method.WILSON, Method.NORMAL)
+    default: ClassVar[Method] = Method.EXACT
+    axes: ClassVar[Axes] = Axes.of("value", ("mean",))
     share: SupportsEvidence
     threshold: float
     deviation: float
     ends: tuple[float, float]
     shape: Shape | None = None
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.share.n
+    n = delegated("share.n")
 
     def _mean(self, share: Floats) -> Floats:
         """The mean for a share above the threshold; the ends of the domain for shares of zero and one."""
@@ -100,7 +104,7 @@ class GaussianSideEvidence(GaussianEvidence):
 
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
         known = GaussianEvidence.doubt(self, request, most)
-        return self.share.doubt(request, most) if known is None and request.method == "wilson" else known
+        return self.share.doubt(request, most) if known is None and request.method == Method.WILSON else known
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
@@ -112,21 +116,18 @@ class GaussianSideEvidence(GaussianEvidence):
 class GaussianFitEvidence(GaussianEvidence):
     """Mean and deviation of the largest likelihood; it is about one of the two."""
 
-    methods: ClassVar[tuple[str, ...]] = ("likelihood", "normal")
-    default: ClassVar[str] = "likelihood"
+    methods: ClassVar[tuple[Method, ...]] = (Method.LIKELIHOOD, Method.NORMAL)
+    default: ClassVar[Method] = Method.LIKELIHOOD
     model: Likelihood
     mean: float
     deviation: float
     ends: tuple[float, float]
     about: str = "mean"
+    n = delegated("model.n")
 
     @property
-    def shape(self) -> Shape:  # type: ignore[override]
+    def shape(self) -> Shape:
         return shape_of(self.model, self.mean, self.deviation)
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.model.n
 
     def values(self) -> Floats:
         return np.array([self.mean if self.about == "mean" else self.deviation])
@@ -147,7 +148,7 @@ class GaussianFitEvidence(GaussianEvidence):
             wide = math.sqrt(self._covariance[1, 1]) * deviate(request.level)
             ends = np.array([self.deviation * math.exp(-wide), self.deviation * math.exp(min(wide, 700))])
             return Bounds(*(np.array([end]) for end in np.clip(ends, *self.ends)))
-        if request.method == "normal":
+        if request.method == Method.NORMAL:
             return self.normal(request)
         return Bounds(*(np.array([self._end(request.level, side)]) for side in (-1, 1)))
 
@@ -175,7 +176,7 @@ class GaussianFitEvidence(GaussianEvidence):
         return float(np.clip(self.mean + away[first - 1] + part * (away[first] - away[first - 1]), *self.ends))
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return Axes.of("value", (self.about,))
 
     def normal_is_poor(self) -> Flags:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import chdtrc, ndtr
+from scipy.special import chdtrc, ndtr, ndtri
 
 from sottovoce.core import late
 from sottovoce.core.errors import NoIntervalError, ParameterError
@@ -14,22 +14,25 @@ from sottovoce.core.language.display import card, printable
 from sottovoce.core.language.plural import plural
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.simulation import COLUMN, in_words
-from sottovoce.estimate.estimate import EstimateSource
+from sottovoce.estimate.comparison.multiple import adjust, check_correction
+from sottovoce.estimate.comparison.test import Effect, Test
 from sottovoce.estimate.evidence import Bounds, Floats, Ints, deviate
 from sottovoce.estimate.group_mean.equal_means import PairTests, equality_statistic
 from sottovoce.estimate.group_mean.law import Blocks, Totals
 from sottovoce.estimate.group_mean.ratio import NOT_ESTIMABLE
-from sottovoce.estimate.request import IntervalRequest, Target, check_level
+from sottovoce.estimate.request import IntervalRequest, Method, Target, check_level
 from sottovoce.estimate.show.tables import intervals_sentence, latex, markdown, methods_sentence, printed
+from sottovoce.estimate.sources import EstimateSource
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
 
-CORRECTIONS = ("holm", "bonferroni")
 MAX_PAIRS = 1 << 13
 MAX_TESTED = 1 << 9  # groups in a test of equality
+SMALLEST_P = 1e-300  # of a statistic: the deviate of a p-value of zero is infinite
+ENOUGH = "reports of different people, and enough of them that sums over groups are nearly normal."
 ROUNDING = 1e-9  # of the variances of two means, that of their difference must exceed
 
 
@@ -42,8 +45,30 @@ def mean_covariances(totals: Totals, blocks: Blocks, rows: Ints, columns: Ints) 
     return np.asarray(residuals / (divisors[rows] * divisors[columns]))
 
 
+class GroupComparison:
+    """Differences of means: their methods sentence and picture."""
+
+    simulated: bool
+    sources: tuple[EstimateSource, ...]
+    __slots__ = ()
+
+    def _sentence(self, what: str, about: list[str]) -> str:
+        """How numbers were made, for a paper."""
+        return methods_sentence(what, sum(source.n for source in self.sources), self.sources, about, self.simulated)
+
+    def _picture(self, table: pd.DataFrame, about: str, axes: Any) -> Any:
+        return late.load("estimate.show.plot:plot_differences")(self, table, about, axes)
+
+    def _test(self, group: object, other: object, effect: Effect, p_value: float, adjusted: str = "") -> Test:
+        """The test that two groups have the same number; its statistic is the normal deviate of the p-value."""
+        about = {"sources": self.sources, "simulated": self.simulated}
+        score = float(np.copysign(-ndtri(max(p_value, SMALLEST_P) / 2), effect.value))
+        said = f"Groups {printable(group)} and {printable(other)} have the same number."
+        return Test(said, score, p_value, effect=effect, valid_given=f"{ENOUGH}{adjusted}", **about)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Difference:
+class Difference(GroupComparison):
     """The mean of `group` less that of `other`.
 
     The "fieller" interval holds all differences that the test does not reject, so that the p-value is below 1 - level
@@ -64,7 +89,7 @@ class Difference:
     def ci(self, level: float = 0.95, *, method: str = "fieller") -> tuple[float, float]:
         """The interval of the difference."""
         check_level(level)
-        if _check_method(method) == "delta":
+        if _check_method(method) == Method.DELTA:
             half = deviate(level) * self.std_error
             return self.value - half, self.value + half
         low, high = self.tests.intervals(np.array([self.value]), level)
@@ -73,7 +98,7 @@ class Difference:
     def holds(self, difference: float, level: float = 0.95, *, method: str = "fieller") -> bool:
         """Whether this difference is not rejected; faster than computing the interval."""
         check_level(level)
-        if _check_method(method) == "delta":
+        if _check_method(method) == Method.DELTA:
             return bool(abs(self.value - difference) <= deviate(level) * self.std_error)
         return bool(self.tests.p_values_at(np.array([difference]))[0] >= 1 - level)
 
@@ -81,6 +106,11 @@ class Difference:
     def p_value(self) -> float:
         """The two-sided p-value of the hypothesis that there is no difference."""
         return float(self.tests.p_values(np.array([self.value]))[0])
+
+    def test(self, level: float = 0.95) -> Test:
+        """Test that both groups have the same mean; the effect has the interval of this level."""
+        low, high = self.ci(level)
+        return self._test(self.group, self.other, Effect("difference", self.value, low, high, level), self.p_value)
 
     def explain(self, level: float = 0.95) -> str:
         """The difference in words."""
@@ -103,13 +133,14 @@ class Difference:
 
     def plot(self, level: float = 0.95, *, method: str = "fieller", axes: Any = None) -> Any:
         """The difference with its interval on Matplotlib axes, beside the line of no difference."""
-        return late.load("estimate.show.plot:plot_difference")(self, level, method, axes)
+        about = f"{100 * level:g} % {method} interval, p = {self.p_value:.2g}"
+        return self._picture(self.to_frame(level, method=method), about, axes)
 
     def methods_sentence(self, level: float = 0.95, *, method: str = "fieller") -> str:
         """How this number was made, for a paper."""
-        about = [intervals_sentence(IntervalRequest(level, method, self.target)), "The p-value is two-sided."]
-        n = sum(source.n for source in self.sources)
-        return methods_sentence("difference between the means of two groups", n, self.sources, about, self.simulated)
+        request = IntervalRequest(level, _check_method(method), self.target)
+        about = [intervals_sentence(request), "The p-value is two-sided."]
+        return self._sentence("difference between the means of two groups", about)
 
     def to_markdown(self, level: float = 0.95, *, method: str = "fieller") -> str:
         """The table in Markdown, with `methods_sentence` below it."""
@@ -126,31 +157,35 @@ class Difference:
     def _repr_html_(self) -> str:
         title = f"Difference: {printable(self.group)} less {printable(self.other)}"
         table = printed(self.to_frame())
-        notes = [intervals_sentence(IntervalRequest(0.95, "fieller", self.target))]
+        notes = [intervals_sentence(IntervalRequest(0.95, Method.FIELLER, self.target))]
         return card(title, table=(table.header, table.rows), notes=notes, simulated=self.simulated)
 
 
-def _check_method(method: str) -> str:
-    if method not in ("fieller", "delta"):
+def _check_method(method: str) -> Method:
+    if method not in (Method.FIELLER, Method.DELTA):
         raise reject("method", "ci", "'fieller' or 'delta'", method)
-    return method
+    return Method(method)
 
 
-def difference(means: GroupMeansEvidence, group: int, other: int, target: Target) -> Difference:
-    """The difference of two groups by their numbers."""
-    if group == other:
+def difference(
+    means: GroupMeansEvidence, group: object, other: object, target: Target = Target.POPULATION
+) -> Difference:
+    """The mean of one group less that of another."""
+    places = means.place(group), means.place(other)
+    if places[0] == places[1]:
         raise ParameterError("A difference needs two different groups.")
-    for place in (group, other):
+    for place in places:
         if not means.estimable[place]:
             raise NoIntervalError(
                 f"The mean of group {means.labels[place]!r} {NOT_ESTIMABLE}: its size is too uncertain."
             )
-    pair = np.array([group]), np.array([other])
+    pair = np.array(places[:1]), np.array(places[1:])
     error = float(_errors(means, target, *pair)[0])
     values = means.values()
-    first, second = (float(values[place]) for place in (group, other))
+    first, second = (float(values[place]) for place in places)
     tests = PairTests.of(means.ratios(target), means.blocks(target), *pair)
-    return Difference(means.labels[group], means.labels[other], first - second, error, target, (first, second), tests)
+    named, against = (means.labels[place] for place in places)
+    return Difference(named, against, first - second, error, target, (first, second), tests)
 
 
 def _errors(means: GroupMeansEvidence, target: Target, rows: Ints, columns: Ints) -> Floats:
@@ -163,7 +198,7 @@ def _errors(means: GroupMeansEvidence, target: Target, rows: Ints, columns: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class Pairs(GroupComparison):
     """All pairs of groups that are estimable. `adjusted` p-values and the intervals hold for all of them at once.
 
     Intervals are Bonferroni's with either correction, since Holm's method has no intervals.
@@ -187,6 +222,21 @@ class Pairs:
         """The intervals of all differences."""
         return self.tests.intervals(self.values, 1 - (1 - self.level) / max(1, len(self.values)))
 
+    def all_tests(self) -> tuple[Test, ...]:
+        """Test each pair for a difference, with adjusted p-values and intervals that hold together."""
+        adjusted = f" P-values are adjusted for {plural(len(self.values), 'pair', ',')} ({self.correction})."
+        rows = zip(self.groups, self.others, self.values, *self.ci(), self.adjusted, strict=True)
+        return tuple(
+            self._test(
+                group,
+                other,
+                Effect("difference", float(value), float(low), float(high), self.level),
+                float(p_value),
+                adjusted,
+            )
+            for group, other, value, low, high, p_value in rows
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """A table of pairs; those with a group that is not estimable are left out, see `not_estimable`."""
         import pandas as pd
@@ -208,15 +258,15 @@ class Pairs:
 
     def plot(self, *, axes: Any = None) -> Any:
         """All differences with their intervals on Matplotlib axes, beside the line of no difference."""
-        return late.load("estimate.show.plot:plot_pairs")(self, axes)
+        about = f"{100 * self.level:g} % intervals that hold all at once, p-values adjusted by {self.correction}"
+        return self._picture(self.to_frame(), about, axes)
 
     def methods_sentence(self) -> str:
         """How these numbers were made, for a paper."""
-        n, what = sum(source.n for source in self.sources), "difference between every two group means"
-        return methods_sentence(what, n, self.sources, self._about(), self.simulated)
+        return self._sentence("difference between every two group means", self._about())
 
     def _about(self) -> list[str]:
-        about = [intervals_sentence(IntervalRequest(self.level, "fieller", self.target, simultaneous=True))]
+        about = [intervals_sentence(IntervalRequest(self.level, Method.FIELLER, self.target, simultaneous=True))]
         about.append(f"Adjusted p-values hold all at once ({self.correction.capitalize()}).")
         if self.not_estimable:
             count = plural(len(self.not_estimable), "group", ",")
@@ -245,8 +295,7 @@ class Pairs:
 def all_pairs(means: GroupMeansEvidence, level: float, correction: str, target: Target) -> Pairs:
     """All differences of groups that are estimable."""
     check_level(level)
-    if correction not in CORRECTIONS:
-        raise reject("correction", "all_pairs", " or ".join(map(repr, CORRECTIONS)), correction)
+    check_correction(correction, "all_pairs")
     shown = np.flatnonzero(means.estimable)
     if len(shown) * (len(shown) - 1) // 2 > MAX_PAIRS:
         raise ParameterError(f"{len(shown)} groups have more than {MAX_PAIRS} pairs; compare fewer groups.")
@@ -272,49 +321,11 @@ def all_pairs(means: GroupMeansEvidence, level: float, correction: str, target: 
     )
 
 
-def adjust(p_values: Floats, correction: str) -> Floats:
-    """P-values such that rejecting those below alpha has a family-wise error rate of at most alpha."""
-    count = len(p_values)
-    if correction == "bonferroni":
-        return np.minimum(p_values * count, 1.0)
-    order = np.argsort(p_values)
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(count, 0, -1))
-    result = np.empty(count)
-    result[order] = np.minimum(stepped, 1.0)
-    return result
+def equality(means: GroupMeansEvidence, target: Target = Target.POPULATION) -> Test:
+    """Test that all groups have one mean.
 
-
-@dataclass(frozen=True, slots=True)
-class Equality:
-    """A test that all groups have one mean."""
-
-    statistic: float
-    degrees: int
-    p_value: float
-    groups: tuple[object, ...]
-    simulated: bool = field(default=False, kw_only=True)
-    sources: tuple[EstimateSource, ...] = field(default=(), kw_only=True)
-
-    def __repr__(self) -> str:
-        kind = ", simulation" * self.simulated
-        return f"Equality({len(self.groups)} groups, p_value={self.p_value:.2g}{kind})"
-
-    def _repr_html_(self) -> str:
-        return card("Test that all groups have one mean", notes=[self.explain()])
-
-    def explain(self) -> str:
-        """The test in words."""
-        text = (
-            f"If the {len(self.groups)} groups had the same mean, differences this large would occur with probability"
-            f" {self.p_value:.2g} (chi-square {self.statistic:.4g}, degrees of freedom {self.degrees})."
-        )
-        return in_words(text, self.simulated)
-
-
-def equality(means: GroupMeansEvidence, target: Target) -> Equality:
-    """The distance of all sums from a common mean times their sizes, in the measure of their joint covariance.
-
-    It needs only one estimable group, so that groups are not selected by their noise before the test.
+    The statistic is the distance of all sums from a common mean times their sizes, in the measure of their joint
+    covariance. It needs only one estimable group, so that groups are not selected by their noise before the test.
     """
     shown, tested = np.flatnonzero(means.estimable), means.seen
     if not len(shown) or len(tested) < 2:
@@ -328,8 +339,10 @@ def equality(means: GroupMeansEvidence, target: Target) -> Equality:
     ratios = means.ratios(target)
     statistic = equality_statistic(ratios.part(tested), means.blocks(target).full(tested), ratios.rule.reach)
     degrees = len(tested) - 1
-    labels = tuple(means.labels[int(g)] for g in tested)
-    return Equality(statistic, degrees, float(chdtrc(degrees, statistic)), labels)
+    hypothesis = f"The {len(tested)} groups have the same mean."
+    spread_of_means = Effect("largest difference of two means", float(np.ptp(means.values()[shown])))
+    p_value = float(chdtrc(degrees, statistic))
+    return Test(hypothesis, statistic, p_value, "chi-square", degrees, spread_of_means, ENOUGH)
 
 
 def _check_known(known: bool) -> None:

@@ -9,7 +9,7 @@ holds the d that are not rejected: for a single group this is Fieller's interval
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy  # loads its parts at their first use
@@ -50,6 +50,7 @@ class PairTests:
     first: Ratios
     second: Ratios
     joint: tuple[Floats, ...]  # covariances: size with size, size with sum, sum with size, sum with sum
+    _known: dict[bytes, tuple[Floats, Floats, Ints]] = field(default_factory=dict, repr=False)  # what was tried before
 
     @classmethod
     def of(cls, ratios: Ratios, blocks: Blocks, rows: Ints, columns: Ints) -> PairTests:
@@ -84,11 +85,14 @@ class PairTests:
 
     def _tried(self, values: Floats) -> tuple[Floats, Floats, Ints]:
         """Differences in rising order, zero and the estimates among them; their p-values; and the largest of these."""
+        if (key := values.tobytes()) in self._known:  # p-values and intervals try the same differences
+            return self._known[key]
         ends = np.where(np.abs(values) < self.limit, self.limit, 3 * self.limit)
         grid = np.arange(-TRIED, TRIED + 1)[:, None] / TRIED * ends
         tried = np.sort(np.vstack([grid, values]), axis=0)
         chances = self.p_values_at(tried)
-        return tried, chances, chances.argmax(axis=0)
+        self._known[key] = tried, chances, chances.argmax(axis=0)
+        return self._known[key]
 
     def p_values(self, values: Floats) -> Floats:
         """P-values of the hypotheses of no difference: the least 1 - level whose interval leaves out zero.
@@ -111,6 +115,9 @@ class PairTests:
 
     def _with(self, values: Floats) -> Iterator[tuple[PairTests, Floats]]:
         """Blocks of tests with their values."""
+        if len(values) <= AT_ONCE:
+            yield self, values
+            return
         for begin in range(0, len(values), AT_ONCE):
             places = np.arange(begin, min(begin + AT_ONCE, len(values)))
             joint = tuple(entries[places] for entries in self.joint)

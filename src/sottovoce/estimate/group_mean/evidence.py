@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer, reject
+from sottovoce.core.params import check_people, reject
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.candidates import refuse
+from sottovoce.estimate.candidates import of_all_cells
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, Ints, Offer
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.frequency.supports import SupportsEvidence
-from sottovoce.estimate.group_mean.contrasts import (
-    Difference,
-    Equality,
-    Pairs,
-    all_pairs,
-    check_difference,
-    difference,
-    equality,
-    power_at,
-)
 from sottovoce.estimate.group_mean.law import Blocks, Totals, group_law, group_powers, power_sums, report_corners
 from sottovoce.estimate.group_mean.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.group_mean.truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
 from sottovoce.estimate.group_mean.views import (
+    GroupEstimate,
     GroupEvidence,
     GroupSharesEvidence,
     GroupSizesEvidence,
@@ -40,8 +32,7 @@ from sottovoce.estimate.group_mean.views import (
 )
 from sottovoce.estimate.group_mean.within import GroupVariancesEvidence, group_variances
 from sottovoce.estimate.remembered import remembered
-from sottovoce.estimate.request import IntervalRequest, Target, check_level
-from sottovoce.tally.tally import Tally
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,30 +51,25 @@ class GroupMeansEvidence(GroupEvidence):
     them were seen, a warning says that intervals are poor.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("fieller", "delta")
-    default: ClassVar[str] = "fieller"
+    methods: ClassVar[tuple[Method, ...]] = (Method.FIELLER, Method.DELTA)
+    default: ClassVar[Method] = Method.FIELLER
     noun: ClassVar[str] = "mean"
     quality: ClassVar[str] = "ratios of unbiased sums and sizes"
+    estimate_class: ClassVar[type[Estimate]] = GroupEstimate
+    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE, Offer.COVARIANCE})
     mechanism: Mechanism
     n: int
     cells: Ints
     totals: Totals
-
-    @property
-    def question(self) -> Question | None:  # type: ignore[override]
-        return self.mechanism.question
+    question = delegated("mechanism.question")
 
     @property
     def by_group(self) -> GroupMeansEvidence:
         return self
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return Axes.of("group", self.mechanism.domain.group, heading="group")  # type: ignore[attr-defined]
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.RANGE, Offer.COVARIANCE})
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -120,8 +106,8 @@ class GroupMeansEvidence(GroupEvidence):
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         """A mean is a sum over a size; fake reports move it farthest where all of them are the same extreme report.
 
-        It is a ratio of linear functions of the mean (size, sum) of the fake reports, which is largest at a corner of
-        all pairs as long as the size stays above zero; else the mean can be anything.
+        The moved mean is a ratio of linear functions of the mean (size, sum) of the fake reports, which is largest at a
+        corner of all pairs as long as the size stays above zero; else the mean can be anything.
         """
         number = float(fakes.among(self.n)) * self.n
         sizes, sums = self.totals.sizes, self.totals.sums
@@ -145,16 +131,13 @@ class GroupMeansEvidence(GroupEvidence):
 
     def interval(self, request: IntervalRequest) -> Bounds:
         ratios = self.ratios(request.target)
-        low, high = ratios.fieller(request.level) if request.method == "fieller" else ratios.delta(request.level)
+        low, high = ratios.fieller(request.level) if request.method == Method.FIELLER else ratios.delta(request.level)
         shown = self.estimable & np.isfinite(low)  # a mean that is not estimable has the whole range as its interval
         least, most = self.limits
         return Bounds(np.where(shown, low + self.centre, least), np.where(shown, high + self.centre, most))
 
+    @remembered
     def normal_is_poor(self) -> Flags:
-        return self._poor
-
-    @cached_property
-    def _poor(self) -> Flags:
         """Whether reports are too few to estimate their own variance."""
         values = self.values()
         shares = np.clip(self.totals.sizes / self.n, 0.0, 1.0)
@@ -172,9 +155,10 @@ class GroupMeansEvidence(GroupEvidence):
 
     def framed(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table with sizes and shares beside the means."""
-        table = GroupEvidence.framed(self, table).rename(columns={"estimate": "mean"})
-        table.insert(1, "size", self.sizes.values())
-        table.insert(2, "share", self.shares.values())
+        table = super().framed(table).rename(columns={"estimate": "mean"})
+        shares = self.supports.values()
+        table.insert(1, "size", shares * float(self.n))
+        table.insert(2, "share", shares)
         return table
 
     # --- the joint law -----------------------------------------------------------------------------
@@ -233,7 +217,6 @@ class GroupMeansEvidence(GroupEvidence):
         """Groups with enough supporting reports for a normal approximation, shown or not."""
         return np.flatnonzero(self.supports.counts >= POOR_BELOW)
 
-    # --- comparisons -------------------------------------------------------------------------------
     def place(self, group: object) -> int:
         """The number of a group."""
         labels = list(self.labels)
@@ -241,36 +224,13 @@ class GroupMeansEvidence(GroupEvidence):
             raise ParameterError(f"Unknown group {group!r}. Known: {', '.join(map(repr, labels[:20]))}.")
         return labels.index(group)
 
-    def difference(self, group: object, other: object, target: Target = Target.POPULATION) -> Difference:
-        """The mean of one group less that of another."""
-        return difference(self, self.place(group), self.place(other), target)
-
-    def all_pairs(self, level: float, correction: str, target: Target) -> Pairs:
-        """Every two groups compared."""
-        return all_pairs(self, level, correction, target)
-
-    def test_equality(self, target: Target = Target.POPULATION) -> Equality:
-        """A test of whether all groups have the same mean."""
-        return equality(self, target)
-
-    def power(self, gap: Any, groups: tuple[object, object], participants: int | None, level: float) -> float:
-        """The probability that this number of participants shows a difference of this size."""
-        count = self.n if participants is None else check_integer("participants", "power", participants, 1, 1 << 53)
-        wanted = check_difference(gap, "power")
-        check_level(level)
-        error = self.difference(*groups, Target.POPULATION).std_error * (self.n / count) ** 0.5
-        return power_at(wanted / error, level)
-
-
-def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> GroupMeansEvidence:
-    """The evidence of a tally: unbiased sizes and sums of the groups, and their means."""
-    refuse(mechanism, candidates)
-    return from_cells(mechanism, tally.n, tally.cells)
-
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> GroupMeansEvidence:
     """The evidence of cells[group, inner report]."""
     return GroupMeansEvidence(mechanism, n, cells, solve(mechanism, n, cells))
+
+
+evidence = of_all_cells(from_cells)
 
 
 def answer(evidence: Evidence, question: Question) -> Evidence | None:
@@ -299,7 +259,7 @@ def predicted_variance(
 
     The truth is a `Crowd`, or a pair of the shares of the groups and the priors of their values.
     """
-    check_integer("n", "variance", n, 1, 1 << 53)
+    check_people("n", "variance", n)
     return as_crowd(mechanism, truth).ratios(mechanism, n, target).variances_at_truth()
 
 

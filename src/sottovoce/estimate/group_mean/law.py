@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -43,11 +43,6 @@ class Sheet:
     level: float
 
     @property
-    def size(self) -> int:
-        """The number of rows, and of columns."""
-        return len(self.diagonal)
-
-    @property
     def turned(self) -> Sheet:
         """The transpose."""
         return Sheet(self.diagonal, self.right, self.left, self.level)
@@ -61,8 +56,8 @@ class Sheet:
 
     def solved(self, share: float, slope: float) -> Sheet:
         """(I - share 1 1') M / slope."""
-        right = self.right - share * (self.diagonal + self.size * self.right)
-        level = self.level - share * (float(self.left.sum()) + self.size * self.level)
+        right = self.right - share * (self.diagonal + len(self.diagonal) * self.right)
+        level = self.level - share * (float(self.left.sum()) + len(self.diagonal) * self.level)
         return Sheet(self.diagonal, self.left, right, level) * (1 / slope)
 
     def shifted(self, rows: Floats, columns: Floats, row: float, column: float, n: float) -> Sheet:
@@ -76,7 +71,7 @@ class Sheet:
         return np.asarray(off + np.where(rows == columns, self.diagonal[rows], 0.0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeyLaw:
     """The probabilities p, q, b, t1, t0 of a key for its number of groups."""
 
@@ -87,21 +82,21 @@ class KeyLaw:
     all_three: float
     without: float
 
-    @property
+    @cached_property
     def total(self) -> float:
         """E[s_k times the number of supported groups]."""
         return self.own + (self.groups - 1) * self.both
 
-    @property
+    @cached_property
     def share(self) -> float:
         """The part of the sum over all groups that every group's own count contains."""
         return self.both / self.total
 
-    @property
+    @cached_property
     def slope(self) -> float:
         return self.own - self.both
 
-    @property
+    @cached_property
     def gap(self) -> float:
         return self.own - self.other
 
@@ -248,7 +243,7 @@ class Blocks:
 
     def diagonals(self) -> tuple[Floats, Floats, Floats]:
         """The variance of the size of each group, its covariance with the sum, and the variance of the sum."""
-        every = np.arange(self.sizes.size)
+        every = np.arange(len(self.sizes.diagonal))
         size, mixed, _, total = self.at(every, every)
         return np.maximum(size, 0.0), mixed, np.maximum(total, 0.0)
 

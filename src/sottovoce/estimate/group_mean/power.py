@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer, reject
+from sottovoce.core.params import check_people, reject
 from sottovoce.estimate.evidence import Ints, deviate
 from sottovoce.estimate.group_mean.contrasts import check_difference, mean_covariances, power_at
 from sottovoce.estimate.group_mean.truth import Crowd, keyed_channel
@@ -28,7 +28,7 @@ def power_of_difference(
     level: float = 0.95,
 ) -> float:
     """The probability that n participants show a difference of this size of two groups, by default the first two."""
-    count = check_integer("n", "power_of_difference", n, 1, 1 << 53)
+    count = check_people("n", "power_of_difference", n)
     check_level(level)
     gap = check_difference(difference, "power_of_difference")
     variance, _ = _one_report(mechanism, *_planned(mechanism, shares, priors, groups))

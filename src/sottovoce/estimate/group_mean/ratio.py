@@ -161,7 +161,7 @@ def shown_by_size(ratios: Ratios, limits: tuple[float, float], floor: Floats) ->
 def least_sizes(ratios: Ratios, limits: tuple[float, float]) -> Floats:
     """The lower estimate from which on Fieller's interval is shorter than 0.7 of the limits, for any ratio there.
 
-    It depends on the variances only, so that the rule is one about the lower estimate alone.
+    The threshold depends on the variances only, so that the rule is one about the lower estimate alone.
     """
     x, length = deviate(LEVEL) ** 2, SHORT * (limits[1] - limits[0])
     size, sums = ratios.bottom_variance, ratios.top_variance

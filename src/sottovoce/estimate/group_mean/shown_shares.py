@@ -16,8 +16,8 @@ _STEPS = 50  # of a bisection
 def lowest_share(supports: SupportsEvidence, least: Ints, alpha: float, target: Target, usual: Floats) -> Floats:
     """The share from which on P(at least this count | at least `least` supports) exceeds alpha.
 
-    It is at most the usual lower limit, and zero if even a share of zero gives that probability: an estimate just above
-    the threshold contains little information about the share.
+    The limit is at most the usual lower limit, and zero if even a share of zero gives that probability: an estimate
+    just above the threshold contains little information about the share.
     """
     if target == Target.SAMPLE:
         return _lowest_held(supports, least, alpha, usual)

@@ -73,9 +73,9 @@ class Line:
 def square_line(channel: Keyed) -> Line:
     """Bounds of the squared value from the mean square of readings.
 
-    Both are compared at the grid points. Between two of them the first is linear, and the second lies below its chord
-    by f (1 - f) step**2; so the difference is largest at a grid point, and least at the vertex of a parabola. If the
-    mean square reading does not depend on the value, as for one bit, there is no such bound.
+    The two laws are compared at the grid points. Between two of them the first is linear, and the second lies below its
+    chord by f (1 - f) step**2; so the difference is largest at a grid point, and least at the vertex of a parabola. If
+    the mean square reading does not depend on the value, as for one bit, there is no such bound.
     """
     grid = profile(channel.inner)
     centre = float(group_law(channel).centre)
@@ -178,7 +178,8 @@ class Crowd:
     def needed(self, mechanism: Mechanism) -> Floats:
         """The participants from which on each group is expected to be estimable, with a known standard error.
 
-        Its size is two standard errors above the threshold, and rare reports are enough to show in the variance.
+        The size of the group is two standard errors above the threshold, and rare reports are enough to show in the
+        variance.
         """
         low, high = value_numbers(mechanism.domain).ends  # type: ignore[arg-type]
         centre = centre_of(mechanism)

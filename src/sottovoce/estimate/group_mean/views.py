@@ -8,34 +8,40 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import Frequency, Question
-from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats, Functional, Offer
+from sottovoce.estimate.by_group import ByGroup
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats, Offer
 from sottovoce.estimate.fakes import FakeReports
+from sottovoce.estimate.frequency.base import METHODS
 from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.group_mean.ratio import NOT_ESTIMABLE
 from sottovoce.estimate.group_mean.shown_shares import lowest_share
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from sottovoce.estimate.decoder import Decoded, Decoder
-    from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
 
 MAX_GROUPS = 1 << 11  # of a full covariance matrix
 
 
-class GroupEvidence(Evidence):
-    """One number for each group. NaN stands for a number that is not estimable from these reports."""
+class GroupEstimate(Estimate, ByGroup):
+    """An estimate of the means of groups, or of other numbers that were read together with them."""
 
     __slots__ = ()
 
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.COVARIANCE})
+
+class GroupEvidence(Evidence):
+    """One number for each group. NaN stands for a number that is not estimable from these reports."""
+
+    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.COVARIANCE})
+
+    __slots__ = ()
 
     def covariance(self, target: Target) -> Floats:
         groups = len(self.labels)
@@ -46,13 +52,6 @@ class GroupEvidence(Evidence):
     @abstractmethod
     def _covariance(self, target: Target) -> Floats:
         """The covariance matrix of at most `MAX_GROUPS` groups."""
-
-    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
-        """Weighted sums over the groups, such as a contrast; groups of weight zero need not be estimable."""
-        rows = np.atleast_2d(weights)
-        used = np.flatnonzero(rows.any(axis=0))
-        rows = rows[:, used]
-        return Functional(rows @ self.values()[used], rows @ self.covariance(target)[np.ix_(used, used)] @ rows.T)
 
     def normal_is_poor(self) -> Flags:
         return np.zeros(len(self.labels), bool)
@@ -82,19 +81,11 @@ class GroupEvidence(Evidence):
 class PartOfGroups(GroupEvidence):
     """Numbers that were read together with the means of the groups."""
 
+    estimate_class: ClassVar[type[Estimate]] = GroupEstimate
     means: GroupMeansEvidence
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.means.n
-
-    @property
-    def axes(self) -> Axes:  # type: ignore[override]
-        return self.means.axes
-
-    @property
-    def by_group(self) -> GroupMeansEvidence | None:
-        return self.means
+    n = delegated("means.n")
+    axes = delegated("means.axes")
+    by_group = delegated("means")
 
 
 class GroupSharesEvidence(PartOfGroups):
@@ -105,9 +96,10 @@ class GroupSharesEvidence(PartOfGroups):
     rejected. All other groups, and all methods other than "shown", have the usual intervals.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("shown", *SupportsEvidence.methods)
-    default: ClassVar[str] = "shown"
+    methods: ClassVar[tuple[Method, ...]] = (Method.SHOWN, *METHODS)
+    default: ClassVar[Method] = Method.SHOWN
     noun: ClassVar[str] = "share"
+    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.ALL_SHARES, Offer.NULL_ERRORS, Offer.COVARIANCE})
     __slots__ = ()
 
     @property
@@ -121,12 +113,8 @@ class GroupSharesEvidence(PartOfGroups):
         return self.means.supports
 
     @property
-    def question(self) -> Question:  # type: ignore[override]
+    def question(self) -> Question:
         return Frequency(self.means.mechanism.domain.group)  # type: ignore[attr-defined]
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.ALL_SHARES, Offer.NULL_ERRORS, Offer.COVARIANCE})
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -153,13 +141,13 @@ class GroupSharesEvidence(PartOfGroups):
         return decoded._replace(values=decoded.values * self.scale)
 
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
-        return self.supports.doubt(request.instead_of("shown", use="exact"), most)
+        return self.supports.doubt(request.instead_of(Method.SHOWN, use=Method.EXACT), most)
 
     def interval(self, request: IntervalRequest) -> Bounds:
-        return self._given_shown(self.supports.interval(request.instead_of("shown", use="exact")), request)
+        return self._given_shown(self.supports.interval(request.instead_of(Method.SHOWN, use=Method.EXACT)), request)
 
     def inside(self, request: IntervalRequest) -> Bounds:
-        bounds = self._given_shown(self.supports.inside(request.instead_of("shown", use="exact")), request)
+        bounds = self._given_shown(self.supports.inside(request.instead_of(Method.SHOWN, use=Method.EXACT)), request)
         return Bounds(*(np.clip(end, *self.limits) for end in bounds))
 
     def _given_shown(self, bounds: Bounds, request: IntervalRequest) -> Bounds:
@@ -168,7 +156,7 @@ class GroupSharesEvidence(PartOfGroups):
         # Ten standard errors above the threshold the selection has no effect.
         counts, least, alpha = self.supports.counts, self.means.least, (1 - request.level) / 2
         places = np.flatnonzero(self.means.estimable & (counts - least < 10 * np.sqrt(counts)))
-        if request.method == "shown" and len(places):
+        if request.method == Method.SHOWN and len(places):
             supports = replace(self.supports, counts=counts[places])
             low[places] = lowest_share(supports, least[places], alpha, request.target, low[places])
         return Bounds(low * self.scale, high * self.scale)
@@ -188,8 +176,8 @@ class GroupSizesEvidence(GroupSharesEvidence):
 class GroupSumsEvidence(PartOfGroups):
     """Sums of the values of each group, in the numbers of the answers."""
 
-    methods: ClassVar[tuple[str, ...]] = ("normal",)
-    default: ClassVar[str] = "normal"
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
+    default: ClassVar[Method] = Method.NORMAL
     noun: ClassVar[str] = "sum of values"
     __slots__ = ()
 

@@ -18,7 +18,7 @@ from sottovoce.estimate.group_mean.law import GroupLaw, Sheet, Totals, group_pow
 from sottovoce.estimate.group_mean.ratio import Ratios
 from sottovoce.estimate.group_mean.truth import keyed_channel, square_line, tells_squares
 from sottovoce.estimate.group_mean.views import GroupEvidence, PartOfGroups
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
@@ -28,20 +28,18 @@ if TYPE_CHECKING:
 class GroupVariancesEvidence(PartOfGroups):
     """The variance of the values within each group, for the population.
 
-    It may be negative by noise. Rounding to a grid makes it uncertain by up to `bias`, for any number of reports.
+    The variance may be negative by noise. Rounding to a grid makes it uncertain by up to `bias`, for any number of
+    reports.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("delta",)
-    default: ClassVar[str] = "delta"
+    methods: ClassVar[tuple[Method, ...]] = (Method.DELTA,)
+    default: ClassVar[Method] = Method.DELTA
     noun: ClassVar[str] = "variance within"
+    offers: ClassVar[frozenset[Offer]] = frozenset()
     unbiased: Floats
     error_variances: Floats
     ends: tuple[float, float]
     bias: float
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset()
 
     def values(self) -> Floats:
         return self.unbiased
@@ -130,25 +128,19 @@ def _third_block(law: GroupLaw, n: int, cells: Ints, totals: Totals) -> dict[tup
 class ConditionalSharesEvidence(GroupEvidence):
     """The shares of the categories within each group, the category varying fastest; NaN if a group is too small."""
 
-    methods: ClassVar[tuple[str, ...]] = ("delta", "fieller")
-    default: ClassVar[str] = "delta"
+    methods: ClassVar[tuple[Method, ...]] = (Method.DELTA, Method.FIELLER)
+    default: ClassVar[Method] = Method.DELTA
     noun: ClassVar[str] = "share within"
+    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE})
     groups: Sequence[object]
     categories: Sequence[object]
     ratios: dict[Target, Ratios]
     n: int
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return Axes((Axis("group", self.groups), Axis("value", self.categories)))
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return 0.0, 1.0
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.RANGE})
 
     def values(self) -> Floats:
         return self.ratios[Target.POPULATION].values()
@@ -162,7 +154,7 @@ class ConditionalSharesEvidence(GroupEvidence):
     def interval(self, request: IntervalRequest) -> Bounds:
         """The intervals, from 0 to 1 for a group that is not estimable."""
         ratios = self.ratios[request.target]
-        low, high = ratios.delta(request.level) if request.method == "delta" else ratios.fieller(request.level)
+        low, high = ratios.delta(request.level) if request.method == Method.DELTA else ratios.fieller(request.level)
         anywhere = ~np.isfinite(low) | np.isnan(self.values())
         return Bounds(np.where(anywhere, 0.0, low), np.where(anywhere, 1.0, high))
 

@@ -6,9 +6,10 @@ alpha / 2 at most (Markov), and as a martingale it *ever* does with no more (Vil
 left out. A tally does not keep the order of the reports, so a bet cannot adapt to them: it is the same for all, and a
 mixture of several such capitals, with weights fixed before, is a capital again.
 
-The same holds for the sample, the mean of these very participants' answers x_t, at a fixed number of them: readings are
-independent with means x_t, so that the expected capital is the product of 1 + bet * (x_t - m), which is at most
-exp(bet * sum(x_t - m)) = 1. It does not hold at all times at once: the mean of those who have answered so far moves.
+The bound also holds for the sample, the mean of these very participants' answers x_t, at a fixed number of them:
+readings are independent with means x_t, so that the expected capital is the product of 1 + bet * (x_t - m), which is at
+most exp(bet * sum(x_t - m)) = 1. It does not hold at all times at once: the mean of those who have answered so far
+moves.
 
 Reference: Waudby-Smith, Ramdas, "Estimating means of bounded random variables by betting", JRSS B 2024; for private
 reports Waudby-Smith, Wu, Ramdas, ICML 2023.
@@ -119,6 +120,13 @@ def sides(
     n, alpha = readings.sums.n, 1 - level
     up, down = (bets_for_ever(limit) if for_ever else bets_for(n, alpha, deviations, limit) for limit in most)
     return Sides(readings.numbers, readings.counts.astype(float), up, down, low, high)
+
+
+def watched_sides(numbers: Floats, counts: Floats, limits: tuple[float, float]) -> Sides:
+    """Bets for all times on a mean between two limits, where these are all possible readings."""
+    low, high = limits
+    up, down = (bets_for_ever(limit) for limit in (1 / (high - float(numbers.min())), 1 / (float(numbers.max()) - low)))
+    return Sides(numbers, counts, up, down, low, high)
 
 
 def _crossing(excess: Callable[[float], float], low: float, high: float) -> float:

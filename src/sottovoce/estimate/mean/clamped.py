@@ -14,7 +14,7 @@ from sottovoce.estimate.evidence import Bounds, Floats, Offer
 from sottovoce.estimate.frequency.supports import SupportsEvidence, clopper_pearson
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.single import SingleMean
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class SignedSumEvidence(SingleMean):
     """A constant plus independent means, each with a sign."""
 
-    methods: ClassVar[tuple[str, ...]] = ("normal",)
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
     parts: tuple[MeanEvidence, ...]
     signs: tuple[int, ...]
     constant: float
@@ -33,11 +33,11 @@ class SignedSumEvidence(SingleMean):
     about: str = ""
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return sum(part.n for part in self.parts)
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return Axes.of("value", (self.label,))
 
     def values(self) -> Floats:
@@ -69,15 +69,15 @@ class SignedSumEvidence(SingleMean):
 class CautiousMeanEvidence(SignedSumEvidence):
     """The mean of clamped numbers as an estimate of the mean itself.
 
-    Its interval adds the possible parts beyond either end of the range to that of the clamped mean. Half of the error
+    The interval adds the possible parts beyond either end of the range to that of the clamped mean. Half of the error
     probability goes to the clamped mean and a quarter to each end, so that the coverage is at least the level. The part
     beyond is asked for in one bit, whose limits are exact: with a large budget nearly all reports are zero, and a
     variance that was not seen must not make an interval narrow. For the same reason the clamped mean has its betting
     interval if the normal one is poor. The variance is that of the clamped mean, without the cost of clamping.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("cautious",)
-    default: ClassVar[str] = "cautious"
+    methods: ClassVar[tuple[Method, ...]] = (Method.CAUTIOUS,)
+    default: ClassVar[Method] = Method.CAUTIOUS
     below: MeanEvidence | None = None  # of numbers clamped to the part below the range
     above: MeanEvidence | None = None
     unasked: tuple[float, float] = (0.0, 0.0)  # widths of the parts below and above about which nobody was asked
@@ -85,7 +85,7 @@ class CautiousMeanEvidence(SignedSumEvidence):
     def interval(self, request: IntervalRequest) -> Bounds:
         half = 1 - (1 - request.level) / 2
         (clamped,) = self.parts
-        low, high = clamped.interval(request.at(half).by("betting" if clamped.poor else "normal"))
+        low, high = clamped.interval(request.at(half).by(Method.BETTING if clamped.poor else Method.NORMAL))
         if self.below is not None:  # one side of an interval has half its error probability
             least, end = self.below.limits
             low = low - np.clip(end - _exact_limits(self.below, half).low, 0, end - least)
@@ -112,15 +112,13 @@ def _exact_limits(mean: MeanEvidence, level: float) -> Bounds:
 class SeparateSharesEvidence(SupportsEvidence):
     """Shares that are independent, because other participants answered about each; `n` holds how many did."""
 
+    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
+
     names: tuple[str, ...] = ()
 
     @property
-    def axes(self) -> Axes:  # type: ignore[override]
+    def axes(self) -> Axes:
         return Axes.of("value", self.names)
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.NULL_ERRORS, Offer.COVARIANCE})
 
     def covariance(self, target: Target) -> Floats:
         return np.diag(self.variances(target))

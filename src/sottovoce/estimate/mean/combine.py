@@ -13,10 +13,10 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import Bounds, Floats, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
-from sottovoce.estimate.heterogeneity import p_value
+from sottovoce.estimate.heterogeneity import of_parts
 from sottovoce.estimate.mean.single import SingleMean
 from sottovoce.estimate.prior import Prior, expected_answers
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.mean.evidence import MeanEvidence
@@ -28,29 +28,27 @@ UNLIKE = "Combining means needs at least one mean, and a positive weight for eac
 class CombinedMeanEvidence(SingleMean):
     """Independent means and their weights, which sum to one and do not depend on the reports."""
 
-    methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL, Method.HOEFFDING)
     parts: tuple[MeanEvidence, ...]
     weights: Floats
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return sum(part.n for part in self.parts)
 
     @property
     def limits(self) -> tuple[float, float]:
         return self.parts[0].limits
 
-    def _means(self) -> Floats:
-        return np.concatenate([part.values() for part in self.parts])
-
-    def _variances(self, target: Target) -> Floats:
-        return np.concatenate([part.variances(target) for part in self.parts])
-
     def values(self) -> Floats:
-        return np.array([float(np.dot(self.weights, self._means()))])
+        means = np.concatenate([part.values() for part in self.parts])
+        return np.array([float(np.dot(self.weights, means))])
 
     def variances(self, target: Target) -> Floats:
         return np.array([float(np.dot(self.weights**2, self._variances(target)))])
+
+    def _variances(self, target: Target) -> Floats:
+        return np.concatenate([part.variances(target) for part in self.parts])
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights[:, None], self.parts)
@@ -71,7 +69,7 @@ class CombinedMeanEvidence(SingleMean):
     @property
     def heterogeneity(self) -> float:
         """The p-value of the hypothesis that all parts have the same mean."""
-        return p_value(self._means()[:, None], self._variances(Target.POPULATION)[:, None])
+        return of_parts(self.parts)
 
 
 def precision(mechanism: Mechanism, n: int, prior: Prior | None = None) -> float:

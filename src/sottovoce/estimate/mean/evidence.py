@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,10 +12,10 @@ import numpy as np
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer
+from sottovoce.core.params import check_people
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.candidates import refuse
+from sottovoce.estimate.candidates import of_all_cells
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Counted, Evidence, Ints
 from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.betting import Sides, sides
@@ -34,8 +34,7 @@ from sottovoce.estimate.mean.of_shares import mean_of_shares
 from sottovoce.estimate.mean.readings import Readings, ReadSums, read
 from sottovoce.estimate.mean.single import ReadMean
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.tally.tally import Tally
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 READS = (CountOutputs,)
 
@@ -48,7 +47,13 @@ class MeanEvidence(ReadMean):
     "betting", the narrowest of them, is about 1.4 times as wide. It is the default where they are too few.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("normal", "betting", "hoeffding", "bernstein", "anytime")
+    methods: ClassVar[tuple[Method, ...]] = (
+        Method.NORMAL,
+        Method.BETTING,
+        Method.HOEFFDING,
+        Method.BERNSTEIN,
+        Method.ANYTIME,
+    )
     readings: Readings
     ends: tuple[float, float]
     origin: float
@@ -56,19 +61,15 @@ class MeanEvidence(ReadMean):
     counted: Counted | None = None
 
     @property
-    def question(self) -> Question | None:  # type: ignore[override]
+    def question(self) -> Question | None:
         return None if self.counted is None else self.counted.mechanism.question
 
     @property
-    def default(self) -> str:  # type: ignore[override]
-        return "betting" if self.poor else "normal"
-
-    @property
-    def sums(self) -> ReadSums:  # type: ignore[override]
+    def sums(self) -> ReadSums:
         return self.readings.sums
 
     @property
-    def reached(self) -> tuple[float, float]:  # type: ignore[override]
+    def reached(self) -> tuple[float, float]:
         return self.readings.low, self.readings.high
 
     def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> CombinedMeanEvidence:
@@ -78,9 +79,9 @@ class MeanEvidence(ReadMean):
         return weighted_mean(means, weights)
 
     def interval(self, request: IntervalRequest) -> Bounds:
-        if request.method not in ("betting", "anytime"):
+        if request.method not in (Method.BETTING, Method.ANYTIME):
             return ReadMean.interval(self, request)
-        if request.method == "anytime" and request.target == Target.SAMPLE:
+        if request.method == Method.ANYTIME and request.target == Target.SAMPLE:
             raise ParameterError(
                 "The anytime interval is about the population: the mean of those who have answered so far moves with"
                 " every report; for the sample use 'betting'."
@@ -88,9 +89,12 @@ class MeanEvidence(ReadMean):
         low, high = self.sides(request.level, request.method).interval(request.level)
         return Bounds(np.array([low]), np.array([high]))
 
-    def sides(self, level: float, method: str) -> Sides:
+    def sides(self, level: float, method: Method) -> Sides:
         """The bets behind "betting" and "anytime"."""
-        return sides(self.readings, self.ends, self.deviations, level, for_ever=method == "anytime")
+        return sides(self.readings, self.ends, self.deviations, level, for_ever=method == Method.ANYTIME)
+
+    def watched(self) -> list[Sides]:
+        return [self.sides(0.95, Method.ANYTIME)]  # bets for all times do not depend on a level
 
     @property
     def deviations(self) -> tuple[float, float]:
@@ -106,12 +110,6 @@ class MeanEvidence(ReadMean):
         return fourth == 0 or self.n * second**2 / fourth < POOR_BELOW
 
 
-def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> MeanEvidence:
-    """The evidence of a tally about the mean answer, in the domain's own numbers."""
-    refuse(mechanism, candidates)
-    return from_cells(mechanism, tally.n, tally.cells)
-
-
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> MeanEvidence:
     """The evidence of the cells of a tally about the mean answer."""
     check_numbers(mechanism, "estimate")
@@ -121,6 +119,9 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> MeanEvidence:
     if grid is not None and holds_every_code(mechanism.domain, grid):
         known = replace(known, between=False)
     return MeanEvidence(readings, numbers.ends, float(numbers.origin), known, Counted(mechanism, n, cells))
+
+
+evidence = of_all_cells(from_cells)
 
 
 def answer(evidence: Evidence, question: Question) -> Evidence | None:
@@ -134,7 +135,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     The truth is a number that all participants hold, an array of such numbers, each by itself, or a prior from which
     answers are drawn; for the population the variance of the prior adds to the noise.
     """
-    check_integer("n", "variance", n, 1, 1 << 53)
+    check_people("n", "variance", n)
     if isinstance(truth, Prior):
         return (average_variance(mechanism, truth) + (truth.variance if target == Target.POPULATION else 0)) / n
     if isinstance(truth, (list, tuple, np.ndarray)) and np.ndim(truth):

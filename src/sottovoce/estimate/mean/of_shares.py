@@ -17,7 +17,7 @@ from sottovoce.core.question import Mean, Question
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.single import SingleMean
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import Method, Target
 
 
 class CodedNumbers(NamedTuple):
@@ -50,7 +50,8 @@ class WeightedSharesEvidence(SingleMean):
     `square` is the mean square of these readings about the centre, `held` that of the answers.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL, Method.HOEFFDING)
+    why_poor: ClassVar[str] = "too few are expected to support some values. The hoeffding"
     n: int
     centre: float
     away: float
@@ -65,17 +66,13 @@ class WeightedSharesEvidence(SingleMean):
         return np.array([self.centre + self.away])
 
     @property
-    def spread(self) -> float:  # type: ignore[override]
+    def spread(self) -> float:
         return (self.square - self.away**2) * self.n / (self.n - 1) if self.n > 1 else self.reach**2 / 4
 
     def variances(self, target: Target) -> Floats:
         """For the sample, the squares of the answers are not noise."""
         spread = self.spread if target == Target.POPULATION else min(self.square - self.held, self.spread)
         return np.array([max(spread, 0.0) / self.n])
-
-    @property
-    def why_poor(self) -> str:
-        return "too few are expected to support some values. The hoeffding"
 
 
 def mean_of_shares(shares: SharesEvidence, domain: Domain) -> WeightedSharesEvidence | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Flags, Floats
 from sottovoce.estimate.mean.moments import Profile
 from sottovoce.estimate.mean.readings import ReadSums
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 
 def hoeffding(reach: float, n: int, level: float) -> float:
@@ -23,7 +23,7 @@ def hoeffding(reach: float, n: int, level: float) -> float:
 def bernstein(reach: float, spread: Any, n: int, level: float) -> Any:
     """Half the width from range and sample variance, by Theorem 11 of Maurer and Pontil for each side.
 
-    It is for independent readings, whether or not they have the same law; so it holds for both targets.
+    The interval is for independent readings, whether or not they have the same law; so it holds for both targets.
     Reference: Maurer, Pontil, "Empirical Bernstein bounds and sample variance penalization", COLT 2009.
     """
     if n < 2:
@@ -41,14 +41,26 @@ class SingleMean(Evidence):
         spread: the sample variance of the readings; for a single reading, the largest possible variance.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding", "bernstein")
-    default: ClassVar[str] = "normal"
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL, Method.HOEFFDING, Method.BERNSTEIN)
     noun: ClassVar[str] = "mean"
-    axes: ClassVar[Axes] = Axes.of("value", ("mean",))  # type: ignore[misc]
     ends: tuple[float, float]
-    reach: float
-    spread: float
     __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def reach(self) -> float: ...
+        @property
+        def spread(self) -> float: ...
+
+    @property
+    def axes(self) -> Axes:
+        return Axes.of("value", ("mean",))
+
+    @property
+    def default(self) -> Method:
+        """The normal interval; where reports are too few to know their own variance, the betting one, if there is."""
+        return Method.BETTING if Method.BETTING in self.methods and self.poor else Method.NORMAL
 
     @property
     @abstractmethod
@@ -59,7 +71,7 @@ class SingleMean(Evidence):
         return np.array([self.poor])
 
     def other_interval(self, request: IntervalRequest) -> Bounds:
-        if request.method == "hoeffding":
+        if request.method == Method.HOEFFDING:
             half = hoeffding(self.reach, self.n, request.level)
         else:
             half = bernstein(self.reach, self.spread, self.n, request.level)
@@ -86,14 +98,19 @@ class ReadMean(SingleMean):
         grid: the variance of a reading by the answer.
     """
 
-    sums: ReadSums
-    reached: tuple[float, float]
     origin: float
     grid: Profile
     __slots__ = ()
 
+    if TYPE_CHECKING:
+
+        @property
+        def sums(self) -> ReadSums: ...
+        @property
+        def reached(self) -> tuple[float, float]: ...
+
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return self.sums.n
 
     @property
@@ -102,7 +119,7 @@ class ReadMean(SingleMean):
         return sum(self.ends) / 2
 
     @property
-    def reach(self) -> float:  # type: ignore[override]
+    def reach(self) -> float:
         return self.reached[1] - self.reached[0]
 
     def values(self) -> Floats:
@@ -112,7 +129,7 @@ class ReadMean(SingleMean):
         return Contributions(*(np.array([end]) for end in (*self.reached, float(self.n))))
 
     @property
-    def spread(self) -> float:  # type: ignore[override]
+    def spread(self) -> float:
         return self.reach**2 / 4 if self.sums.variance is None else float(self.sums.variance)
 
     @property
@@ -139,5 +156,5 @@ class ReadMean(SingleMean):
 
     @property
     def why_poor(self) -> str:
-        best = "betting" if "betting" in self.methods else "hoeffding"
+        best = Method.BETTING if Method.BETTING in self.methods else Method.HOEFFDING
         return f"they are too few to know their own variance. The {best}"

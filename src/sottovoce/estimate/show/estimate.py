@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ShownEstimate:
     """Tables, sentences and pictures of an estimate, each for a level, a method of intervals and a target."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def plot(
         self,
@@ -37,27 +37,69 @@ class ShownEstimate:
         simultaneous: bool = False,
         axes: Any = None,
     ) -> Any:
-        """Estimates with their intervals and numbers on Matplotlib axes, new ones unless some are given."""
-        estimate, request = _own(self), IntervalRequest.of(level, method, target, simultaneous)
+        """Draw estimates with their intervals and numbers on Matplotlib axes.
+
+        Args:
+            level: The level of the intervals.
+            method: The method of the intervals, as in `ci`.
+            target: "population" or "sample", as in `ci`.
+            simultaneous: Make all intervals hold at once.
+            axes: The axes to draw on. Default: new ones.
+
+        Returns:
+            The axes.
+        """
+        estimate = _own(self)
+        request = estimate._request(level, method, target, simultaneous)
         return late.load(estimate.evidence.picture)(estimate, estimate._ci(request), request, axes)
 
     def to_markdown(
         self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> str:
-        """The table of `to_frame` in Markdown, with `methods_sentence` below it."""
-        return markdown(*self._table(IntervalRequest.of(level, method, target, simultaneous)))
+        """Write the table of `to_frame` in Markdown, with `methods_sentence` below it.
+
+        Args:
+            level: The level of the intervals.
+            method: The method of the intervals, as in `ci`.
+            target: "population" or "sample", as in `ci`.
+            simultaneous: Make all intervals hold at once.
+
+        Returns:
+            The text.
+        """
+        return markdown(*self._table(_own(self)._request(level, method, target, simultaneous)))
 
     def to_latex(
         self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> str:
-        """The table of `to_frame` in LaTeX, with `methods_sentence` as its caption."""
-        return latex(*self._table(IntervalRequest.of(level, method, target, simultaneous)))
+        """Write the table of `to_frame` in LaTeX, with `methods_sentence` as its caption.
+
+        Args:
+            level: The level of the intervals.
+            method: The method of the intervals, as in `ci`.
+            target: "population" or "sample", as in `ci`.
+            simultaneous: Make all intervals hold at once.
+
+        Returns:
+            The text.
+        """
+        return latex(*self._table(_own(self)._request(level, method, target, simultaneous)))
 
     def methods_sentence(
         self, level: float = 0.95, *, method: str | None = None, target: str = "population", simultaneous: bool = False
     ) -> str:
-        """How these numbers were made, for a paper: what, from how many, through what, and which intervals."""
-        return self._sentence(IntervalRequest.of(level, method, target, simultaneous))
+        """Write the sentence for a paper's methods section: reports, mechanism, epsilon and intervals.
+
+        Args:
+            level: The level of the intervals.
+            method: The method of the intervals, as in `ci`.
+            target: "population" or "sample", as in `ci`.
+            simultaneous: Make all intervals hold at once.
+
+        Returns:
+            The sentence.
+        """
+        return self._sentence(_own(self)._request(level, method, target, simultaneous))
 
     def _table(self, request: IntervalRequest) -> tuple[PrintedTable, str]:
         """The table, and the sentence about it."""
@@ -66,7 +108,7 @@ class ShownEstimate:
 
     def _sentence(self, request: IntervalRequest) -> str:
         estimate = _own(self)
-        about = [f"Estimates are {estimate.quality}.", intervals_sentence(estimate.chosen(request))]
+        about = [f"Estimates are {estimate.quality}.", intervals_sentence(request)]
         about += [*estimate.notes, *filter(None, [estimate.missing])]
         return methods_sentence(subject(estimate), estimate.n, estimate.sources, about, estimate.simulated)
 

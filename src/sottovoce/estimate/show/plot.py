@@ -18,8 +18,10 @@ from sottovoce.estimate.show.remarks import remark
 from sottovoce.estimate.show.tables import decimals, number, subject
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from sottovoce.estimate.estimate import Estimate
-    from sottovoce.estimate.group_mean.contrasts import Difference, Pairs
+    from sottovoce.estimate.group_mean.contrasts import GroupComparison
     from sottovoce.estimate.request import IntervalRequest
 
 MOST_LISTED = 40  # rows with a label and numbers; more are points along an axis of places
@@ -37,43 +39,32 @@ def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any
     note = remark(estimate, bounds, request.target)
     noun = subject(estimate) if len(labels) == 1 else estimate.evidence.noun
     named = f"{noun}, from {limits[0]:g} to {limits[1]:g}" if np.isfinite(limits).all() and limits else noun
-    through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in estimate.sources)))
-    kind = "simulation of " if estimate.simulated else ""
-    title = f"{kind}{through}, {plural(estimate.n, 'report', ',')}, epsilon {estimate.epsilon:.4g}"
-    title += f"\n{estimate.chosen(request).words()}"
+    title = f"{_through(estimate)}, {plural(estimate.n, 'report', ',')}, epsilon {estimate.epsilon:.4g}"
+    title += f"\n{request.words()}"
     picture = DrawnValues(labels, estimate.values, bounds, places, limits)
     if len(labels) <= MOST_LISTED:
         return _rows(picture, axes, title, (": ".join(estimate.axes.headings), named), note)
     return _points(picture, axes, title, (noun, ": ".join(estimate.axes.headings)), note)
 
 
-def plot_difference(difference: Difference, level: float, method: str, axes: Any) -> Any:
-    """The difference of two groups, beside the line of no difference."""
-    low, high = difference.ci(level, method=method)
-    label = f"{printable(difference.group, MOST_LABEL)} less {printable(difference.other, MOST_LABEL)}"
-    bounds = Bounds(np.array([low]), np.array([high]))
-    value, places = np.array([difference.value]), decimals([difference.std_error])
-    picture = DrawnValues([label], value, bounds, places, [0.0], near=np.inf)
-    about = f"{100 * level:g} % {method} interval, p = {difference.p_value:.2g}"
-    return _rows(picture, axes, _compared(difference) + about, ("groups", "difference of means"))
-
-
-def plot_pairs(pairs: Pairs, axes: Any) -> Any:
-    """All differences, beside the line of no difference; their intervals hold all at once."""
-    names = zip(pairs.groups, pairs.others, strict=True)
+def plot_differences(comparison: GroupComparison, table: pd.DataFrame, about: str, axes: Any) -> Any:
+    """The differences of a table, beside the line of no difference."""
+    names = zip(table["group"], table["other"], strict=True)
     labels = [f"{printable(group, MOST_LABEL)} less {printable(other, MOST_LABEL)}" for group, other in names]
-    picture = DrawnValues(labels, pairs.values, pairs.ci(), decimals(pairs.std_errors), [0.0], pairs.adjusted, np.inf)
-    about = f"{100 * pairs.level:g} % intervals that hold all at once, p-values adjusted by {pairs.correction}"
+    values, low, high = (table[name].to_numpy() for name in ("difference", "low", "high"))
+    p_values = table["adjusted"].to_numpy() if "adjusted" in table else None
+    picture = DrawnValues(labels, values, Bounds(low, high), decimals(table["std_error"]), [0.0], p_values, near=np.inf)
+    title, n = _through(comparison), sum(source.n for source in comparison.sources)
+    title += f", {plural(n, 'report', ',')}\n{about}" if comparison.sources else about
     if len(labels) <= MOST_LISTED:
-        return _rows(picture, axes, _compared(pairs) + about, ("groups", "difference of means"))
-    return _points(picture, axes, _compared(pairs) + about, ("difference of means", "groups"))
+        return _rows(picture, axes, title, ("groups", "difference of means"))
+    return _points(picture, axes, title, ("difference of means", "groups"))
 
 
-def _compared(comparison: Difference | Pairs) -> str:
-    kind = "simulation of " if comparison.simulated else ""
-    through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in comparison.sources)))
-    n = sum(source.n for source in comparison.sources)
-    return f"{kind}{through}, {plural(n, 'report', ',')}\n" if through else kind
+def _through(shown: Estimate | GroupComparison) -> str:
+    """The mechanisms behind numbers."""
+    through = printable(", ".join(dict.fromkeys(source.mechanism.name for source in shown.sources)))
+    return f"simulation of {through}" if shown.simulated else through
 
 
 @dataclass(frozen=True, eq=False)

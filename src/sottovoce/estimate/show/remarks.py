@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sottovoce.core.language.plural import plural
+from sottovoce.estimate.request import Method
 
 if TYPE_CHECKING:
     from sottovoce.estimate.estimate import Estimate
@@ -45,7 +46,7 @@ def remark(estimate: Estimate, bounds: Bounds, target: Target) -> str | None:
     )
     if apart.any():
         text += "; an interval that keeps to the range does not contain such an estimate"
-    if empty.any() and "bounded" in estimate.evidence.methods:
+    if empty.any() and Method.BOUNDED in estimate.evidence.methods:
         text += f"; method 'bounded' gives valid intervals inside {reach(estimate)}"
     return text + "."
 

@@ -24,7 +24,8 @@ from sottovoce.estimate.request import IntervalRequest, Target
 if TYPE_CHECKING:
     import pandas as pd
 
-    from sottovoce.estimate.estimate import Estimate, EstimateSource
+    from sottovoce.estimate.estimate import Estimate
+    from sottovoce.estimate.sources import EstimateSource
 
 TARGETED = {
     Target.POPULATION: "for the population that the participants were drawn from",

@@ -15,6 +15,8 @@ from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.mean.from_sums import SummedMeanEvidence
 
+Floats = NDArray[np.float64]
+TURNS = 721  # points of an ellipse: the ends of an interval are known to a part in a hundred thousand
 Number = TypeVar("Number", float, NDArray[np.float64])  # of one estimate, or of many
 
 
@@ -76,6 +78,26 @@ def curved(number: Number, n: int) -> Number:
     return 2 * number**2 / (n * (n - 1)) if n > 1 else number + math.inf
 
 
+def reach(number: Floats, square: Floats, covariance: Floats, away: Floats, deviate: float) -> tuple[Floats, Floats]:
+    """How far the profile likelihood interval of a variance reaches below and above the estimate.
+
+    The arguments are the variances and the covariance of the two estimated means, and the estimated distance of the
+    mean from the centre. The variance is the mean square minus the squared distance, for all pairs of means inside an
+    ellipse of `deviate` standard errors. An interval of 1.96 standard errors to both sides covers less, down to 84 %:
+    its standard error is small where the error of the mean makes the estimate too large.
+    """
+    number, square = (np.maximum(part, 0.0)[:, None] for part in (number, square))
+    covariance, away = covariance[:, None], away[:, None]
+    error = np.sqrt(number)
+    shared = np.divide(covariance, error, out=np.zeros_like(error), where=error > 0)
+    shared = np.clip(shared, -np.sqrt(square), np.sqrt(square))
+    turn = np.linspace(0, 2 * np.pi, TURNS)
+    step = deviate * error * np.cos(turn)
+    other = deviate * (shared * np.cos(turn) + np.sqrt(square - shared**2) * np.sin(turn))
+    moved = other - 2 * away * step - step**2
+    return -moved.min(axis=-1), moved.max(axis=-1)
+
+
 def error_variance(
     number: float, square: float, covariance: float, distance: float, participants: tuple[int, int]
 ) -> float:
@@ -86,7 +108,7 @@ def error_variance(
 def variance_error(mean_error: float, square_error: float, farthest: float, n: int) -> float:
     """Proposition 2 of the survey, for any range: how far the plug-in variance n / (n - 1) (m2 - m**2) can be off.
 
-    It holds where the mean is known to `mean_error` *and* the mean square to `square_error`: if each fails with
+    The bound holds where the mean is known to `mean_error` *and* the mean square to `square_error`: if each fails with
     probability beta, both hold at once with 1 - 2 beta only (METHODS, erratum 13). For parts of the participants the
     errors are those of a subsample's mean, so that they count the drawing of the part, not the privacy noise alone.
     `farthest` is the largest distance of an answer from the centre of the squares, 1 on [-1, 1].

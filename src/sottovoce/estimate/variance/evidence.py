@@ -20,7 +20,7 @@ from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.moments import POWERS, Moments
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Evidence, Ints
 from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence, from_cells
@@ -29,6 +29,7 @@ from sottovoce.estimate.mean.from_sums import SummedMeanEvidence, from_sums
 from sottovoce.estimate.mean.of_shares import coded_numbers, mean_of_shares
 from sottovoce.estimate.mean.readings import scale_of
 from sottovoce.estimate.request import Target
+from sottovoce.estimate.sources import sources_of
 from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise
 from sottovoce.estimate.variance.same_reports import from_outputs
 from sottovoce.estimate.variance.spread import DeviationEvidence, VarianceEvidence, from_readings

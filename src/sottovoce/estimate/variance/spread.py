@@ -22,30 +22,30 @@ from typing import ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.errors import NoIntervalError, ParameterError
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats
+from sottovoce.estimate.evidence import MOST_EXCESS, Bounds, Evidence, Flags, Floats, deviate, slack_deviate
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.mean.single import hoeffding
-from sottovoce.estimate.request import IntervalRequest, Target
-from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, straight
-
-CURVED = 0.25  # share of the variance of an estimate that comes from the square of the mean's error and is not normal
+from sottovoce.estimate.request import IntervalRequest, Method, Target
+from sottovoce.estimate.variance.errors import MeanPart, ReadingNoise, curved, reach, straight
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VarianceEvidence(Evidence):
     """Evidence about a variance.
 
-    "normal" takes the exact variance of the estimate with everything estimated; "hoeffding" holds at every n: both
-    means at once, each with half of the error probability, and then the least and the largest variance they allow.
+    "normal" is the profile likelihood interval of two normal means; where the centre was estimated, the estimate plus
+    and minus its standard error. "hoeffding" holds at every n: both means at once, each with half of the error
+    probability, and then the least and the largest variance they allow.
     It is the default where the reports are too few to know their own variance, as after a round that was closed early.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL, Method.HOEFFDING)
     noun: ClassVar[str] = "variance"
-    axes: ClassVar[Axes] = Axes.of("value", ("variance",))  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("variance",))
     number: MeanPart
     square: MeanPart
     centre: Fraction
@@ -58,15 +58,15 @@ class VarianceEvidence(Evidence):
     slack: float = 0.0
 
     @property
-    def default(self) -> str:  # type: ignore[override]
-        return "hoeffding" if self._few else "normal"
+    def default(self) -> Method:
+        return Method.HOEFFDING if self._few else Method.NORMAL
 
     @property
     def _few(self) -> bool:
         return self.number.poor or self.square.poor
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return self.number.n if self.joint is not None else self.number.n + self.square.n
 
     @property
@@ -108,23 +108,33 @@ class VarianceEvidence(Evidence):
         away = self.number.mean - self.centre
         return math.copysign(math.sqrt(max(0.0, float(away**2 - self.number.error))), away)
 
-    @property
-    def _curve(self) -> float:
-        """The contribution of the squared error of the mean to the variance of the estimate."""
-        return curved(float(self.number.variance), self.number.n)
-
-    def variances(self, target: Target) -> Floats:
+    def _readings(self, target: Target) -> tuple[ReadingNoise, float]:
+        """The variances of single readings, and what they make of the variance of the estimate."""
         known = ReadingNoise(float(self.number.variance), float(self.square.variance), float(self.joint or 0))
         crowd = self.distance, (self.number.n, self.square.n)
         variance = straight(*known, *crowd)
         # For a sample, only the variance of (x - mean)**2 over n is saved. Two separate parts of the participants
         # do not determine it, so for them the interval for the population serves both.
         if target == Target.SAMPLE and self.noise is not None:
-            variance = min(variance, max(0.0, straight(*self.noise(), *crowd)))
+            noise = self.noise()
+            return min((variance, known), (straight(*noise, *crowd), noise))[::-1]
+        return known, variance
+
+    def variances(self, target: Target) -> Floats:
         # For counts of supports the law of pairs replaces sample moments, and few reports may make it negative.
-        return np.array([max(variance, 0.0) + self._curve])
+        return np.array([max(self._readings(target)[1], 0.0) + curved(float(self.number.variance), self.number.n)])
 
     # --- intervals ---------------------------------------------------------------------------------
+    def normal(self, request: IntervalRequest) -> Bounds:
+        if self.learned:
+            return Evidence.normal(self, request)
+        (number, square, joint), n = self._readings(request.target)[0], self.number.n
+        away, size = float(self.number.mean - self.centre), deviate(request.level)
+        errors = np.array([[number / n], [square / self.square.n], [joint / n], [away]])
+        far = reach(errors[0], errors[1], errors[2], errors[3], size)
+        low, high = (slack_deviate(request.level, self.slack, one / size) for one in far)
+        return Bounds(self.values() - low, self.values() + high)
+
     def other_interval(self, request: IntervalRequest) -> Bounds:
         factor = self.n / (self.n - 1) if request.target == Target.SAMPLE else 1.0
         most = self.limits[1] * factor
@@ -142,24 +152,23 @@ class VarianceEvidence(Evidence):
         return Bounds(*(np.array([min(max(end * factor, 0.0), most)]) for end in bounds))
 
     def normal_is_poor(self) -> Flags:
-        """True for too few reports, or if too much of the error comes from the square of the mean's own error."""
-        curved = self._curve > CURVED * float(self.variances(Target.POPULATION)[0])
-        return np.array([self._few or curved])
+        """True for too few reports."""
+        return np.array([self._few])
 
     def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
-        if request.method != "normal" and self._few:
+        if request.method != Method.NORMAL and self._few:
             return (
                 f"{self.number.n} reports are about the mean and {self.square.n} about the squares: too few to know"
                 " their own variance. The interval allows for the worst and is wide."
             )
-        return self.warning() or self._impossible(request.level) if request.method == "normal" else None
+        return self.warning() or self._impossible(request.level) if request.method == Method.NORMAL else None
 
     def warning(self) -> str | None:
         if not self.normal_is_poor()[0]:
             return None
         return (
-            f"The normal interval is poor for these {self.n} reports: they are too few, or too few of them are"
-            " about the mean. The hoeffding interval holds."
+            f"The normal interval is poor for these {self.n} reports: too few of them are about the mean, or about the"
+            " squares. The hoeffding interval holds."
         )
 
     def _impossible(self, level: float) -> str | None:
@@ -235,19 +244,16 @@ def from_readings(
 class DeviationEvidence(Evidence):
     """The standard deviation: the square root of a variance, and 0 of a negative one. It is not unbiased."""
 
-    methods: ClassVar[tuple[str, ...]] = VarianceEvidence.methods
+    methods: ClassVar[tuple[Method, ...]] = VarianceEvidence.methods
     noun: ClassVar[str] = "standard deviation"
     quality: ClassVar[str] = "the square root of the unbiased variance"
-    axes: ClassVar[Axes] = Axes.of("value", ("standard deviation",))  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("standard deviation",))
     spread: VarianceEvidence
-
-    @property
-    def default(self) -> str:  # type: ignore[override]
-        return self.spread.default
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        return self.spread.n
+    default = delegated("spread.default")
+    n = delegated("spread.n")
+    normal_is_poor = delegated("spread.normal_is_poor")
+    doubt = delegated("spread.doubt")
+    warning = delegated("spread.warning")
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -268,12 +274,3 @@ class DeviationEvidence(Evidence):
 
     def interval(self, request: IntervalRequest) -> Bounds:
         return Bounds(*(np.sqrt(np.maximum(end, 0)) for end in self.spread.interval(request)))
-
-    def normal_is_poor(self) -> Flags:
-        return self.spread.normal_is_poor()
-
-    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
-        return self.spread.doubt(request, most)
-
-    def warning(self) -> str | None:
-        return self.spread.warning()

@@ -17,7 +17,7 @@ from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Flags, Floats, Ints, Offer
-from sottovoce.estimate.request import Target
+from sottovoce.estimate.request import Method, Target
 from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
 
 
@@ -30,8 +30,9 @@ class BallEvidence(VectorEvidence):
     epsilon is large and there are few dimensions.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("normal",)
-    default: ClassVar[str] = "normal"
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
+    default: ClassVar[Method] = Method.NORMAL
+    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.BALL})
     n: int
     means: Floats
     spreads: Floats  # sample variances of the readings of each coordinate
@@ -39,10 +40,6 @@ class BallEvidence(VectorEvidence):
     rare: float  # reports that are expected on the less likely side of the cap
     axes: Axes = UNNAMED
     question: Question | None = None
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.BALL})
 
     def values(self) -> Floats:
         return self.means

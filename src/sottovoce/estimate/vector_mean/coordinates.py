@@ -23,7 +23,7 @@ from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Flags
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.mean.readings import numbers_at
 from sottovoce.estimate.prior import Prior
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
 
 _TRIED = 257  # slopes of the lines under which noise is bounded
@@ -37,8 +37,8 @@ class CoordinatesEvidence(VectorEvidence):
     For the "sample" the missing answers add to the variance as well.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("normal", "hoeffding")
-    default: ClassVar[str] = "normal"
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL, Method.HOEFFDING)
+    default: ClassVar[Method] = Method.NORMAL
     n: int
     counts: Ints  # reports of each coordinate
     means: Floats
@@ -165,8 +165,8 @@ def _profile(channel: Channel) -> Profile:
 def _lines(channel: Channel, between: bool) -> tuple[Floats, Floats, tuple[float, float]]:
     """Lines above the variance as a function of the mean square about the middle: slopes and heights at zero.
 
-    Also the range of the mean square of a coordinate. Every line gives a bound, as in `Profile.noise`, so trying only
-    some slopes is valid.
+    The range of the mean square of a coordinate comes last. Every line gives a bound, as in `Profile.noise`, so trying
+    only some slopes is valid.
     """
     known = replace(_profile(channel), between=between)
     middle = facets.need(channel, facets.Coordinates).roundings[0].steps / 2

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_integer
+from sottovoce.core.params import check_people
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.parts import CountParts
 from sottovoce.core.statistic.sums import Sums
-from sottovoce.estimate.candidates import refuse
+from sottovoce.estimate.candidates import of_all_cells
 from sottovoce.estimate.evidence import Evidence, Ints
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.vector_mean import ball, coordinates, sparse
 from sottovoce.estimate.vector_mean.base import VectorEvidence
-from sottovoce.tally.tally import Tally
 
 READS = (CountParts, Sums, CountOutputs)
 
@@ -30,16 +28,13 @@ def _home(mechanism: Mechanism) -> ModuleType:
     return ball if isinstance(mechanism.statistic, Sums) else coordinates
 
 
-def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> VectorEvidence:
-    """The evidence of a tally about the mean vector, in the domain's own numbers."""
-    refuse(mechanism, candidates)
-    return from_cells(mechanism, tally.n, tally.cells)
-
-
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> VectorEvidence:
     """The evidence of cells."""
     means: VectorEvidence = _home(mechanism).from_cells(mechanism, n, cells)
     return means
+
+
+evidence = of_all_cells(from_cells)
 
 
 def answer(source: Evidence, question: Question) -> Evidence | None:
@@ -49,5 +44,5 @@ def answer(source: Evidence, question: Question) -> Evidence | None:
 
 def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: Target = Target.POPULATION) -> Any:
     """The variance of the mean of each coordinate for a given truth, with the expected number of its reports."""
-    check_integer("n", "variance", n, 1, 1 << 53)
+    check_people("n", "variance", n)
     return _home(mechanism).predicted_variance(mechanism, truth, n, target=target)

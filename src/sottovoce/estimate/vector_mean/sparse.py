@@ -19,7 +19,7 @@ from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Flags, Floats, Ints
 from sottovoce.estimate.frequency.walsh import hadamard_counts
 from sottovoce.estimate.mean.single import bernstein, hoeffding
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
 
 
@@ -27,14 +27,14 @@ from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
 class SparseEvidence(VectorEvidence):
     """Of n reports, plus[j] have + at place j and minus[j] have -; the others have no sign there.
 
-    These are read as +`scale`, -`scale` and 0, so that the mean of all is unbiased. Its variance is known from the
+    Reports are read as +`scale`, -`scale` and 0, so that the mean of all is unbiased. Its variance is known from the
     tally: the square of a reading is scale**2 or 0. For the "sample" the squares of the answers would be subtracted;
     reports do not determine them, and they are small compared with the noise. So the same variance is used for both, as
     an upper bound for the sample.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("normal", "bernstein", "hoeffding")
-    default: ClassVar[str] = "normal"
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL, Method.BERNSTEIN, Method.HOEFFDING)
+    default: ClassVar[Method] = Method.NORMAL
     plus: Ints
     minus: Ints
     n: int
@@ -63,7 +63,7 @@ class SparseEvidence(VectorEvidence):
 
     def other_interval(self, request: IntervalRequest) -> Bounds:
         reach = 2 * self.scale
-        if request.method == "hoeffding":
+        if request.method == Method.HOEFFDING:
             half = np.full(len(self.plus), hoeffding(reach, self.n, request.level))
         else:
             half = np.broadcast_to(

@@ -91,3 +91,15 @@ def remainder(r, n, magic, extra):
     """r % n for r < 2**53, with the numbers of `divisor(n)`."""
     rest = r - (high_product(r, magic) >> extra) * n
     return min(rest, rest - n)  # rest < n: the difference wraps around; rest = n = 1: it is zero
+
+
+@njit(nogil=True, inline="always")
+def remainder_by_float(r, n, reciprocal):
+    """r % n for signed 0 <= r < 2**53 and 0 < n < 2**32, with the float 1 / n; loops of it become vector instructions.
+
+    r is a float exactly, and reciprocal and product are each rounded by a relative 2**-53 at most. So the quotient is
+    off by less than 1 for n > 2, and exact for n = 1 and 2: its floor is at most one too low or too high.
+    """
+    rest = r - np.int64(np.float64(r) * reciprocal) * n
+    rest += n * (rest < 0)
+    return rest - n * (rest >= n)

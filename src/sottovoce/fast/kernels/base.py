@@ -85,6 +85,11 @@ def counter(channel: Channel) -> Count:
     raise NoBatchError(f"There is no tally kernel for the node {channel.kind}.")
 
 
+def of_reports(kernel: Callable[[Reports, NDArray[np.int64]], None]) -> Count:
+    """The tally kernel of reports whose public words do not matter."""
+    return lambda reports, public, cells: kernel(reports, cells)
+
+
 @ByClass
 def possible_outputs(node: Channel) -> NDArray[np.bool_] | None:
     """Which numbered outputs have positive probability; None if all have."""

@@ -13,7 +13,7 @@ from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.domain import Bins, Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, check_integer
+from sottovoce.core.params import check_epsilon, check_people
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import check_domain
@@ -52,7 +52,7 @@ def build(
         privacy", SIGMOD 2020, section 4.1.
     """
     budget = check_epsilon("binned", epsilon)
-    crowd = check_integer("participants", "binned", participants, 1, 1 << 53)
+    crowd = check_people("participants", "binned", participants)
     e = odds(budget)
     if edges is not None:
         return _at_edges(domain, budget, edges, buckets, workload)

@@ -7,7 +7,7 @@ from typing import Any
 from sottovoce.core.channel import Histogram
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, check_integer
+from sottovoce.core.params import check_epsilon, check_people
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.mechanisms.distribution.binned import MOST, PARTICIPANTS, best_bins
@@ -37,7 +37,7 @@ def build(
     """
     name = "laplace-histogram"
     budget = check_epsilon(name, epsilon)
-    crowd = check_integer("participants", name, participants, 1, 1 << 53)
+    crowd = check_people("participants", name, participants)
     question, noise = Distribution(check_domain(name, domain), workload, buckets), bin_noise(name, budget, 1)
     if buckets is None and domain.choices is None:
         mean, square = noise.moments(0)

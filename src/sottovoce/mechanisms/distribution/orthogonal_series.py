@@ -13,7 +13,7 @@ from sottovoce.core.channel import Table
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.params import check_epsilon, check_integer, check_people, reject
 from sottovoce.core.question import Distribution
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.distribution.common import check_domain
@@ -62,9 +62,9 @@ def build(
     if check_domain(name, domain).circular and basis != BASES[0]:
         raise ParameterError(f"The 'basis' parameter of {name} must be trigonometric on a circle.")
     smooth = check_integer("smoothness", name, smoothness, 1, 16)
-    crowd = check_integer("participants", name, participants, 1, 1 << 53)
+    crowd = check_people("participants", name, participants)
     sized = buckets is None and domain.choices is None
-    view = leaves(name, domain, _buckets(domain) if sized else buckets)
+    view = leaves(name, domain, min(domain.points or BUCKETS, BUCKETS) if sized else buckets)
     codes = view.size or 2
     most = min(codes - 1, MOST_FUNCTIONS)
     chosen = min(_functions(budget, crowd, smooth), most) if functions is None else functions
@@ -105,8 +105,3 @@ def _functions(budget: Decimal, participants: int, smoothness: int) -> int:
     e = float(odds(budget))
     reports = 4 * participants * ((e - 1) / (e + 1)) ** 2  # participants times epsilon**2, where epsilon is small
     return max(1, round(math.pow(reports, 1 / (2 * smoothness + 2))))
-
-
-def _buckets(domain: Domain) -> int:
-    """One for each whole number where they are few."""
-    return min(domain.points or BUCKETS, BUCKETS)

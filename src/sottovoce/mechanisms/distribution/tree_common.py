@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from math import sqrt
 from typing import Any
 
-from sottovoce.core.arithmetic.field import MAX_ORDER, is_order
+from sottovoce.core.arithmetic.field import MAX_ORDER, digits, is_order
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit
 from sottovoce.core.channel import Block, Channel, Mix, NodeSets, PoolSets
 from sottovoce.core.domain import Domain
@@ -67,21 +68,41 @@ def _fits(nodes: int, g: int) -> bool:
     return g == 2 or int(g ** (digits(nodes, g) + 1)) <= MAX_OUTPUTS
 
 
-def digits(nodes: int, g: int) -> int:
-    """How many digits in base g number the nodes."""
-    count, reach = 1, g
-    while reach < nodes:
-        count, reach = count + 1, reach * g
-    return count
-
-
 def _pool(codes: int, width: int, g: int) -> PoolSets:
     return PoolSets(codes, width, g, digits(-(-codes // width), g))
 
 
-def one_of(channels: Sequence[Channel]) -> Channel:
-    """Each participant answers through one of the channels, all equally likely; the report shows which."""
+def one_of(channels: Sequence[Channel], shares: Sequence[float] | None = None) -> Channel:
+    """Each participant answers through one of the channels, all equally likely or by shares; the report shows which."""
     if len(channels) == 1:
         return channels[0]
-    weight, rest = divmod(UNIT, len(channels))
-    return Mix(tuple(weight + (place < rest) for place in range(len(channels))), tuple(channels))
+    if shares is None:
+        weight, rest = divmod(UNIT, len(channels))
+        return Mix(tuple(weight + (place < rest) for place in range(len(channels))), tuple(channels))
+    # Weights are whole numbers over UNIT; what rounding leaves goes to the last channel.
+    weights = [max(1, round(UNIT * share / sum(shares))) for share in shares[:-1]]
+    return Mix((*weights, UNIT - sum(weights)), tuple(channels))
+
+
+def range_shares(channels: Sequence[Block], widths: Sequence[int], codes: int) -> list[float]:
+    """The shares of participants of each level that make the variance of a range least, if nodes are summed.
+
+    `widths` are the leaves of a node on each level, from the root down. A range is the sum of the nodes inside it whose
+    parents are not. With c nodes of a level in an average range, and v the variance of a node, shares in proportion to
+    sqrt(c v) are best.
+    """
+    parents = (codes, *widths[:-1])
+    used = [
+        _ranges_around(codes, width) - _ranges_around(codes, parent, width)
+        for parent, width in zip(parents, widths, strict=True)
+    ]
+    return [sqrt(count * share_variance(channel)) for count, channel in zip(used, channels, strict=True)]
+
+
+def _ranges_around(codes: int, width: int, step: int | None = None) -> int:
+    """How many ranges contain a node of so many leaves, summed over all nodes; with `step` over all its children."""
+    total = 0
+    for start in range(0, codes, step or width):
+        first = start - start % width
+        total += (first + 1) * (codes - min(first + width, codes) + 1)
+    return total

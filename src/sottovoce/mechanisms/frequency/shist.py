@@ -6,15 +6,15 @@ from decimal import Decimal
 from math import ceil, log
 from typing import Any
 
+from sottovoce.core.arithmetic.field import digits
 from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import PoolMap, Public, Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
-from sottovoce.core.params import check_epsilon, check_fraction, check_integer, reject
+from sottovoce.core.params import check_epsilon, check_fraction, check_people, reject
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.mechanisms.frequency.common import categories
-from sottovoce.mechanisms.frequency.local_hash.flh import digits
 
 
 def build(domain: Domain, *, epsilon: Any, participants: int = 1000, beta: Any = "0.05") -> Mechanism:
@@ -33,7 +33,7 @@ def build(domain: Domain, *, epsilon: Any, participants: int = 1000, beta: Any =
     """
     budget = check_epsilon("shist", epsilon)
     k = categories("shist", domain, MAX_CELLS // 2)
-    n = check_integer("participants", "shist", participants, 1, 1 << 53)
+    n = check_people("participants", "shist", participants)
     risk = check_fraction("beta", "shist", beta)
     if not 0 < risk < 1:
         raise reject("beta", "shist", "a number in (0, 1)", beta)

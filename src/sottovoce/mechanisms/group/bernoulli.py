@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
-from sottovoce.core.channel import Channel
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.mechanisms.group.common import build_group
@@ -22,8 +20,4 @@ def build(domain: Domain, *, epsilon: Any, value_epsilon: Any = None, key: str =
     Cost: the group and one bit.
     Reference: Raab, Bohr, Klede, Gmeiner, Eskofier, PoPETs 2025(4) (Theorem 2); Juarez, Korolova, 2023.
     """
-    return build_group("group-bernoulli", domain, epsilon, _inner, value_epsilon, key)
-
-
-def _inner(value: Domain, budget: Decimal) -> Channel:
-    return bernoulli.build(value, epsilon=budget).channel
+    return build_group("group-bernoulli", domain, epsilon, bernoulli.build, value_epsilon, key)

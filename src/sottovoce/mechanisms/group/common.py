@@ -21,7 +21,7 @@ from sottovoce.core.statistic.keyed import CountKeyed
 
 NOTHING_LEFT = 1 + Fraction(1, 1 << 20)  # odds of a key below which it is uninformative
 KEYS = ("grr", "subset", "unary")
-Inner = Callable[[Domain, Decimal], Channel]  # the channel of the values for a budget
+Inner = Callable[..., Mechanism]  # the builder of a mechanism for the mean of the values
 _FIRST = (Decimal("0.4"), Decimal("0.6"), Decimal("0.8"), Decimal(1))  # shares of the budget, tried for the value
 _STEPS = (Decimal("0.1"), Decimal("0.05"))  # to either side of the best so far
 _LOOKS = 9  # values of the range at which the noise is averaged
@@ -52,7 +52,7 @@ def build_group(
         part = check_decimal("value_epsilon", name, value_epsilon)
         if not 0 < part <= budget:
             raise reject("value_epsilon", name, f"a number in (0, {budget}]", value_epsilon)
-        channel = keyed(domain, inner(domain.value, part), budget, key)
+        channel = keyed(domain, inner(domain.value, epsilon=part).channel, budget, key)
         if channel is None:
             raise reject("value_epsilon", name, "smaller: it leaves nothing for the group", value_epsilon)
     else:
@@ -69,7 +69,8 @@ def _best_split(domain: Pair, inner: Inner, budget: Decimal, key: str, least: De
     def cost(share: Decimal) -> float:
         if share not in channels:
             allowed = 0 < share <= 1 and budget * share >= least
-            channels[share] = keyed(domain, inner(domain.value, budget * share), budget, key) if allowed else None
+            value = inner(domain.value, epsilon=budget * share).channel if allowed else None
+            channels[share] = None if value is None else keyed(domain, value, budget, key)
         channel = channels[share]
         return inf if channel is None else mean_variance(channel)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from sottovoce.core.channel import Channel
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.mechanisms.group.common import build_group
@@ -25,8 +24,4 @@ def build(
     Reference: Raab, Bohr, Klede, Gmeiner, Eskofier, PoPETs 2025(4) (Theorem 3, which holds only for this neutral law:
         the published algorithm perturbs the value 0 instead, see the errata).
     """
-
-    def inner(value: Domain, budget: Decimal) -> Channel:
-        return nprr.build(value, epsilon=budget, k=k).channel
-
-    return build_group("group-nprr", domain, epsilon, inner, value_epsilon, key)
+    return build_group("group-nprr", domain, epsilon, partial(nprr.build, k=k), value_epsilon, key)

@@ -43,8 +43,8 @@ def coin(e: Fraction) -> Subset:
 def window(e: Fraction, narrowing: float) -> Window:
     """A window as wide as its way divided by `narrowing`, with the likelihood ratio e.
 
-    Its way is the coarsest power of two on which that width is nearly whole: powers of two, so that rounding a grid
-    point once more, to the ends of the range, is exact.
+    The way is the coarsest power of two on which that width is nearly whole: powers of two, so that
+    rounding a grid point once more, to the ends of the range, is exact.
     """
     for way in WAYS:
         width = max(1, round(way / narrowing))

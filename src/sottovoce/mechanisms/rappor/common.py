@@ -7,14 +7,13 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
-from sottovoce.core.arithmetic.field import is_order, is_prime
+from sottovoce.core.arithmetic.field import digits, is_order, is_prime
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds, sqrt_down, units
 from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PermutationMap, PoolMap, RowMap
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS
 from sottovoce.core.params import check_epsilon, check_integer, count_text, reject
-from sottovoce.mechanisms.frequency.local_hash.flh import digits
 
 MOST_LISTED = 1 << 10  # codes of a closed domain whose balanced functions are few enough to be cohorts
 LEAST_LENGTH = 8  # positions of a block: fewer save nothing and collide more often

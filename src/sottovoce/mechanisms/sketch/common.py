@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from sottovoce.core.arithmetic.field import digits
 from sottovoce.core.channel import PoolMap, RowMap
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS
 from sottovoce.core.params import check_integer, count_text, reject
-from sottovoce.mechanisms.frequency.local_hash.flh import digits
 from sottovoce.mechanisms.rappor.common import countable
 
 WIDTHS = (16, 8, 4, 2)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.guarantee import PURE, Guarantee, Loss, parallel, sequential
 from sottovoce.core.language.plural import plural
-from sottovoce.core.params import check_integer
-from sottovoce.privacy.accounting.composition import Loss, advanced, parallel, sequential
+from sottovoce.core.params import check_epsilon, check_integer
+from sottovoce.privacy.accounting.composition import advanced
 
 OWNER = "an account"
 
@@ -30,11 +31,20 @@ class Entry:
     apart: str | None = None
 
     @classmethod
-    def of(cls, name: str, epsilon: object, *, delta: object = 0, answers: int = 1, apart: str | None = None) -> Entry:
-        """An entry from a name and a budget; both are checked."""
+    def of(
+        cls,
+        name: str,
+        epsilon: object,
+        *,
+        guarantee: Guarantee = PURE,
+        answers: int = 1,
+        apart: str | None = None,
+    ) -> Entry:
+        """An entry from a name and a budget under a guarantee; name and budget are checked."""
         if not isinstance(name, str) or not name:
             raise ParameterError("An entry of an account needs a name.")
-        return cls(name, Loss.of(epsilon, delta), check_integer("answers", OWNER, answers, 1, 10**6), apart)
+        loss = guarantee.loss(check_epsilon(OWNER, epsilon))
+        return cls(name, loss, check_integer("answers", OWNER, answers, 1, 10**6), apart)
 
     @property
     def losses(self) -> list[Loss]:

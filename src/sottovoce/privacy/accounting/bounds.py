@@ -40,9 +40,9 @@ def clones(local: float, n: int) -> Tokens:
 def stronger_clones(local: float, n: int, distance: float | None = None) -> Tokens:
     """Feldman, McMillan and Talwar 2023, and its refinement by the largest distance between the laws of two answers.
 
-    It splits the laws a and b of two answers into p E and p of two parts and a rest that both share; any other answer's
-    law has p of both parts, p = distance / (E - 1), at most 1 / (E + 1), E = e**epsilon. The observer gets the tokens
-    only, but who hides the person without a token depends on the answer: the reduction has a gap. With
+    The decomposition splits the laws a and b of two answers into p E and p of two parts and a rest that both share; any
+    other answer's law has p of both parts, p = distance / (E - 1), at most 1 / (E + 1), E = e**epsilon. The observer
+    gets the tokens only, but who hides the person without a token depends on the answer: the reduction has a gap. With
     randomized response of three values it lies below the exact loss, so this is shown and never claimed.
     """
     odds = math.exp(local)

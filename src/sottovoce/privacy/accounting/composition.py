@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -17,61 +16,27 @@ import numpy as np
 
 from sottovoce.core.arithmetic.rational import float_up
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import check_decimal, check_epsilon, decimal_text, reject
+from sottovoce.core.guarantee import COMPOSITION, EPSILON, Loss, sequential
+from sottovoce.core.params import check_decimal, reject
 
-OWNER = "composition"
 _GRID = 1 << 15  # steps into which the sum of the budgets is divided, each budget rounded up
 MAX_ANSWERS = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """An epsilon with its delta."""
-
-    epsilon: Decimal
-    delta: Decimal = Decimal(0)
-
-    @classmethod
-    def of(cls, epsilon: object, delta: object = 0) -> Loss:
-        """A loss from an epsilon and a delta; both are checked."""
-        failing = check_decimal("delta", OWNER, delta)
-        if not 0 <= failing < 1:
-            raise reject("delta", OWNER, "a number in [0, 1)", delta)
-        return cls(check_epsilon(OWNER, epsilon), failing)
-
-    def __str__(self) -> str:
-        also = f" with delta {float(self.delta):.3g}" if self.delta else ""
-        return f"epsilon {decimal_text(self.epsilon)}{also}"
-
-
-NOTHING = Loss(Decimal(0))
-
-
-def sequential(losses: Sequence[Loss]) -> Loss:
-    """The loss of one person from several reports: both numbers add up."""
-    return Loss(sum((one.epsilon for one in losses), Decimal(0)), sum((one.delta for one in losses), Decimal(0)))
-
-
-def parallel(losses: Sequence[Loss]) -> Loss:
-    """The loss of people of whom none answers twice: the largest."""
-    return Loss(
-        max((one.epsilon for one in losses), default=Decimal(0)), max((one.delta for one in losses), default=Decimal(0))
-    )
 
 
 def advanced(losses: Sequence[Loss], delta: object) -> Loss:
     """The smallest epsilon of all of them together, if this delta may be spent beside their own; never above the sum.
 
     Each budget is rounded up to a grid of the sum's 2**15th part, so the result is at most as many steps too high as
-    there are answers, and never too low.
+    there are answers, and never too low. The theorem is about pure and approximate guarantees: with others among them
+    it is the sum.
     """
-    spare = check_decimal("delta", OWNER, delta)
+    spare = check_decimal("delta", COMPOSITION, delta)
     if not 0 < spare < 1:
-        raise reject("delta", OWNER, "a number in (0, 1)", delta)
+        raise reject("delta", COMPOSITION, "a number in (0, 1)", delta)
     if len(losses) > MAX_ANSWERS:
         raise ParameterError(f"Advanced composition is for at most {MAX_ANSWERS} answers. Got {len(losses)}.")
     together = sequential(losses)
-    if len(losses) < 2:
+    if len(losses) < 2 or together.caveats or together.unit != EPSILON:
         return together
     step = float(together.epsilon) / _GRID
     sizes = [max(1, math.ceil(float(one.epsilon) / step * (1 - 1e-12))) for one in losses]

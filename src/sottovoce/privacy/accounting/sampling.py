@@ -1,4 +1,4 @@
-"""What it gives that an observer does not know who takes part."""
+"""Amplification by sampling: an observer does not know who takes part."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ OWNER = "sampling"
 def sampled(epsilon: object, *, rate: object, delta: float = 0.0) -> tuple[float, float]:
     """Epsilon and delta when a share `rate` of a population is drawn to take part, and nobody can tell who was.
 
-    It is for an observer of the reports together, without senders, and for a number of participants that is fixed: a
-    person who is drawn takes the place of another. Where everyone takes part by a coin of their own, the number of
-    reports may show that all did, and nothing is gained. Neither is it towards a collector that invites people, or
-    receives reports with a sender: it knows who takes part. (Balle, Barthe and Gaboardi 2018.)
+    The bound is for an observer of the reports together, without senders, and for a number of participants that is
+    fixed: a person who is drawn takes the place of another. Where everyone takes part by a coin of their own, the
+    number of reports may show that all did, and nothing is gained. Neither is it towards a collector that invites
+    people, or receives reports with a sender: it knows who takes part. (Balle, Barthe and Gaboardi 2018.)
     """
     number = check_epsilon(OWNER, epsilon)
     share = check_decimal("rate", OWNER, rate)

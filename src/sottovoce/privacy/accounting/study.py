@@ -10,11 +10,11 @@ from typing import Any
 from sottovoce.core.arithmetic.rational import float_up
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest, memo_text
+from sottovoce.core.guarantee import PURE, Loss, parallel
 from sottovoce.core.language.plural import plural
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.round import Arm
 from sottovoce.privacy.accounting.account import Account, Entry
-from sottovoce.privacy.accounting.composition import Loss
 from sottovoce.privacy.accounting.sampling import sampled
 from sottovoce.privacy.accounting.sequences import fresh_loss
 from sottovoce.privacy.accounting.shuffling import Amplified, fewest_of, shuffled
@@ -22,6 +22,7 @@ from sottovoce.privacy.accounting.shuffling import Amplified, fewest_of, shuffle
 OWNER = "the account of a study"
 DELTA = 1e-6
 MOST_WAVES = 10_000
+UNCHANGED = "not counting what reports tell about when an answer changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,10 @@ class StudyAccount:
 
     # --- what adds up ----------------------------------------------------------------------------
     @property
-    def once(self) -> Decimal:
-        """The largest budget of one report: each participant sends the report of one arm."""
-        return max(arm.mechanism.claimed for arm in self.manifest.stage.arms)
+    def once(self) -> Loss:
+        """The largest loss of one report: each participant sends the report of one arm."""
+        mechanisms = [arm.mechanism for arm in self.manifest.stage.arms]
+        return parallel([mechanism.guarantee.loss(mechanism.claimed) for mechanism in mechanisms])
 
     @property
     def allowed(self) -> int | None:
@@ -88,13 +90,14 @@ class StudyAccount:
         """The account of this study, by the report that loses most, and of all other studies."""
         entries = []
         for arm in self.manifest.stage.arms:
-            once, forever, delta = arm.mechanism.claimed, arm.mechanism.claimed_forever, arm.mechanism.delta or 0
+            once, forever, guarantee = arm.mechanism.claimed, arm.mechanism.claimed_forever, arm.mechanism.guarantee
             if forever is not None and self.taken > 1:
                 # Losses of single reports do not add up: they share a memo. Each different answer has one of its own.
-                answers = min(self.values, self.taken)
-                entries.append(Entry.of(f"{arm.name}, memo", forever, answers=answers, apart="arm"))
+                # That budget bounds all reports of an unchanged answer together, whatever is claimed of a single one.
+                loss = replace(PURE.loss(forever), caveats=(UNCHANGED,))
+                entries.append(Entry(f"{arm.name}, memo", loss, min(self.values, self.taken), "arm"))
             else:
-                entries.append(Entry.of(arm.name, once, delta=delta, answers=self.taken, apart="arm"))
+                entries.append(Entry.of(arm.name, once, guarantee=guarantee, answers=self.taken, apart="arm"))
         others = [Entry.of(f"another study, {place}", one) for place, one in enumerate(self.also, 1)]
         return Account.of([*entries, *others])
 
@@ -108,8 +111,7 @@ class StudyAccount:
         """The loss if delta may be spent, of the arm with the largest budget. Reports from memos are not fresh."""
         if self._memos and self.taken > 1:
             return self.total
-        delta = max(arm.mechanism.delta or Decimal(0) for arm in self.manifest.stage.arms)
-        entries = [Entry.of("this study", self.once, delta=delta, answers=self.taken)]
+        entries = [Entry("this study", self.once, self.taken)]
         entries += [Entry.of(f"another study, {place}", one) for place, one in enumerate(self.also, 1)]
         return min(Account.of(entries).total(Decimal(repr(self.delta))), self.total, key=lambda one: one.epsilon)
 
@@ -138,18 +140,18 @@ class StudyAccount:
         The collector sees which report it is, and coins decide how many of the crowd send it: with a probability of
         delta / 2 fewer than are counted here, and the other half of delta is that of the bound.
         """
-        if self.crowd is None or not all(arm.mechanism.guarantee.is_pure for arm in self.manifest.stage.arms):
+        if self.crowd is None or not self.once.is_pure:
             return None
         weights = [arm.weight for arm in self.manifest.stage.arms]
         if len(weights) == 1:
-            return shuffled(self.once, participants=self.crowd, delta=self.delta)
+            return shuffled(self.once.epsilon, participants=self.crowd, delta=self.delta)
         fewest = 1 + fewest_of(self.crowd - 1, min(weights) / sum(weights), self.delta / 2)
-        return replace(shuffled(self.once, participants=fewest, delta=self.delta / 2), delta=self.delta)
+        return replace(shuffled(self.once.epsilon, participants=fewest, delta=self.delta / 2), delta=self.delta)
 
     @property
     def hidden(self) -> float | None:
-        """Epsilon where nobody can tell who takes part; None where someone can."""
-        return None if self.rate == 1 else sampled(self.once, rate=self.rate)[0]
+        """Epsilon where nobody can tell who takes part; None where someone can. Known for pure guarantees."""
+        return None if self.rate == 1 or not self.once.is_pure else sampled(self.once.epsilon, rate=self.rate)[0]
 
     # --- words -----------------------------------------------------------------------------------
     def text(self) -> str:
@@ -158,10 +160,10 @@ class StudyAccount:
         loser = "device" if facts.unit == "event" else facts.unit
         beside = f" and beside {others} other stud{'y' if others == 1 else 'ies'}" if others else ""
         lines = [
-            f"One participation loses at most epsilon {decimal_text(self.once)}: each {facts.unit} gives the report of"
+            f"One participation loses at most {self.once}: each {facts.unit} gives the report of"
             " one question, and reports of different people do not add up.",
             f"Over {plural(self.taken, 'wave')} of this study{beside} a {loser} loses at most {self.total}:"
-            f" budgets add up{self._as_far_as}.",
+            " budgets add up.",
         ]
         if self.advanced.epsilon < self.total.epsilon:
             lines.append(f"If a small delta may be spent, together at most {self.advanced}.")
@@ -184,13 +186,6 @@ class StudyAccount:
             )
         return "\n".join(lines)
 
-    @property
-    def _as_far_as(self) -> str:
-        """What the sum leaves out where reports come from memos."""
-        if not self._memos or self.taken == 1:
-            return ""
-        return f", if an observer knows when {plural(min(self.values, self.taken), 'answer')} changed"
-
     def _sequence_text(self, arm: Arm) -> str:
         most = self.sequences[arm.name]
         reports = plural(self.taken, "report")
@@ -203,9 +198,11 @@ class StudyAccount:
         """Plain data."""
         amplified = self.amplified
         return {
-            "once": decimal_text(self.once),
+            "once": decimal_text(self.once.epsilon),
             "waves": self.taken,
             "total": decimal_text(self.total.epsilon),
+            "total_delta": decimal_text(self.total.delta),
+            "caveats": list(self.total.caveats),
             "advanced": float(self.advanced.epsilon),
             "delta": self.delta,
             "lifetime": decimal_text(self.manifest.facts.lifetime),

@@ -27,33 +27,57 @@ from sottovoce.tally.tally import Tally
 
 @dataclass(frozen=True, slots=True)
 class GaussianMeanUnknownSigma(GaussianMean):
-    """The mean of Gaussian answers whose deviation is unknown, between two limits: in two rounds, one, or with a delta.
+    """Estimate the mean of normally distributed answers whose standard deviation lies between two limits.
+
+    The interval is valid for normal answers only.
+
+    Args:
+        domain: The widest possible range; a wide one costs little.
+        sigma_min: The smallest possible standard deviation.
+        sigma_max: The largest possible standard deviation.
+        epsilon: The privacy budget of one participant; each answers once.
+        participants: How many people are expected.
+        rounds: 2, or 1 where nobody can be asked later.
+        delta: The delta of an approximate guarantee, for the variant with Gaussian noise. Default: pure.
+        method: The mechanism for means of the second round.
+        reach: How many standard deviations around the centre answers are clamped to.
+        failure: The accepted probability that the first round chooses a wrong place.
+
+    Examples:
+        >>> import random
+        >>> draw = random.Random(1)
+        >>> protocol = sv.GaussianMeanUnknownSigma(sv.Interval(-1000, 1000), 1, 20, epsilon=2, participants=4000)
+        >>> estimates = sv.simulate(protocol, [draw.gauss(170, 2) for _ in range(4000)], seed=1)
+        >>> sorted(estimates), round(estimates["mean"].value)
+        (['deviation', 'mean'], 170)
+
+    See also:
+        `GaussianMeanKnownSigma` where the standard deviation is known, `RangeSearchMean` for any distribution.
 
     Two rounds. First: digits at every scale from `sigma_min` to the whole range, as in `GaussianMeanKnownSigma`; they
-    give rough estimates of centre and deviation. Second: all others send their answer, clamped to `reach` deviations
-    about the centre, through `method`, a mechanism for means. The published form clamps to more than five deviations,
-    adds Laplace noise and takes the plain mean. Here the law of the reports is known for every mean and deviation, and
-    the tallies of both rounds are read by their likelihood: so the range may be narrow, and the noise small, without a
-    bias from clamping.
+    give rough estimates of centre and standard deviation. Second: all others send their answer, clamped around the
+    centre, through `method`. The published form clamps to more than five standard deviations, adds Laplace noise and
+    takes the plain mean. Here the law of the reports is known for every mean and standard deviation, and the tallies of
+    both rounds are read by their likelihood. The range may therefore be narrow, and the noise small, without a bias.
 
-    `rounds=1`. The others are asked, for each guess of the deviation from `sigma_min` to `sigma_max` in steps of two,
-    where they lie within the cells of a grid that fits the guess: no centre is needed. Only the arms near the true
-    deviation are informative; that multiplies the participants by the number of guesses, in the published bound as well
-    as here. The published form sends the distance from the nearest grid point with Laplace noise, on grids as wide as
-    eight deviations or more, and reads one arm only. Here the place in the cell is sent as one of a few digits, and all
-    arms are read by their likelihood.
+    One round. For each guess of the standard deviation, from `sigma_min` to `sigma_max` in steps of two, participants
+    say where they lie within the cells of a grid that fits the guess. Only the arms near the true standard deviation
+    are informative; that multiplies the participants by the number of guesses, in the published bound as well as here.
+    The published form sends the distance from the nearest grid point with Laplace noise, on grids as wide as eight
+    standard deviations or more, and reads one arm only. Here the place in the cell is one of a few digits, and all arms
+    are read by their likelihood.
 
-    `delta=`. Some 25 rounds of one bit each: is the answer above a threshold? The median is searched for by halves of
-    the domain, until they are as short as `sigma_min`; then the deviation, by halves of the orders of magnitude from
-    `sigma_min` to `sigma_max`, as the distance above the median that leaves 15.9 % above. All others then send their
-    answer, clamped to `reach` deviations about the median, with Gaussian noise whose delta is computed exactly. The
+    With a delta. Some 25 rounds of one bit each: is the answer above a threshold? The median is searched for by halves
+    of the domain, until they are as short as `sigma_min`; then the standard deviation, by halves of the orders of
+    magnitude from `sigma_min` to `sigma_max`, as the distance above the median that leaves 15.9 % above. All others
+    then send their answer, clamped around the median, with Gaussian noise whose delta is computed exactly. The
     published searches take thousands of participants in each round. Here a round only has to distinguish shares near
     one from shares near zero, since a threshold near the median is good on either side; and the likelihood uses the
     reports of all rounds in the end.
 
-    `UVGausstimate` and `1RoundUVGausstimate` of Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian estimation",
-    NeurIPS 2019; `UnkVar` of Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight confidence
-    intervals", AISTATS 2019.
+    Reference: `UVGausstimate` and `1RoundUVGausstimate` of Joseph, Kulkarni, Mao, Wu, "Locally private Gaussian
+    estimation", NeurIPS 2019; `UnkVar` of Gaboardi, Rogers, Sheffet, "Locally private mean estimation: Z-test and tight
+    confidence intervals", AISTATS 2019.
     """
 
     domain: Interval

@@ -9,7 +9,7 @@ from typing import Any
 
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_decimal, check_integer, reject
+from sottovoce.core.params import check_decimal, check_integer, check_people, reject
 from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
@@ -36,17 +36,36 @@ COARSE, FINE_FROM, FINE = 8, Decimal(3), 16  # its levels
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveMeanRounds(Protocol):
-    """The mean of a number in two rounds; the second uses the channel designed for the answers of the first.
+    """Estimate a mean in two rounds; the second round uses a channel designed for the answers of the first.
 
-    Round one asks a few of the `participants` through the one-round channel (first="designed": its reports determine
-    the law of the answers well enough, and their mean is precise) or through randomized response on a grid
-    (first="grr", as published). Likelihood and a cautious share of evenly spread answers turn the tally into a belief.
-    If the channel designed for that belief promises enough, round two uses it; else the one-round channel, and the
-    estimate says so. If adapting cannot pay from the start there is one round. "mean" weights both rounds by inverse
-    variance. `split` is the share of participants who are asked first, `inputs` the points of the grid.
+    Round one asks a few participants. Their tally, by likelihood and with a cautious share of evenly spread answers,
+    describes the expected answers. If the channel designed for them promises less noise, round two uses it; else the
+    one-round channel, and the estimate says so. If adapting cannot pay from the start, there is one round.
 
-    Wei et al., "AAA: an adaptive mechanism for locally differentially private mean estimation", VLDB 2024; the program
-    is the corrected one of `designed`.
+    Args:
+        domain: The range of the answers.
+        epsilon: The privacy budget of one participant; each answers once.
+        participants: How many people are expected.
+        split: The share of participants who are asked first. Default: chosen from the other arguments.
+        first: The channel of round one: "designed" is the one-round channel; "grr" is randomized response on a grid, as
+            published.
+        inputs: The number of points of the grid.
+
+    Returns:
+        A protocol for `simulate`, with the estimates "mean" (both rounds, weighted by inverse variance), "first" and
+        "second".
+
+    Examples:
+        >>> protocol = sv.AdaptiveMeanRounds(sv.Interval(0, 100), epsilon=1, participants=4000)
+        >>> estimates = sv.simulate(protocol, [20, 21, 22, 23] * 1000, seed=1)
+        >>> round(estimates["mean"].value)
+        23
+
+    See also:
+        `RangeSearchMean` for a very wide range, `Mean` for one round.
+
+    Reference: Wei et al., "AAA: an adaptive mechanism for locally differentially private mean estimation", VLDB 2024;
+    the program is the corrected one of `designed`.
     """
 
     domain: Domain
@@ -60,7 +79,7 @@ class AdaptiveMeanRounds(Protocol):
         if not isinstance(self.domain, Domain) or self.domain.numbers is None:
             raise reject("domain", OWNER, "a domain of numbers, such as Interval(0, 10)", self.domain)
         object.__setattr__(self, "epsilon", check_budget(OWNER, self.epsilon))
-        object.__setattr__(self, "participants", check_integer("participants", OWNER, self.participants, 1, 1 << 53))
+        object.__setattr__(self, "participants", check_people("participants", OWNER, self.participants))
         if self.split is not None:
             split = check_decimal("split", OWNER, self.split)
             if not 0 < split < 1 or not 1 <= round(split * self.participants) < self.participants:

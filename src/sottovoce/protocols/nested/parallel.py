@@ -107,7 +107,7 @@ class Parallel(Protocol):
         progress = [_Progress(branch, stage_after(branch.protocol, ())) for branch in self.branches]
         for tallies in rounds:
             if len(tallies) != sum(one.asks for one in progress):
-                raise ParameterError("These rounds are not those of the protocols side by side.")
+                raise ParameterError("The rounds belong to other protocols than those that run in parallel.")
             last, place = _is_last(progress), 0
             for turn, one in enumerate(progress):
                 if one.asks:

@@ -22,8 +22,8 @@ def walked(protocol: Protocol, rounds: Rounds) -> tuple[int, Round | Estimates]:
 def stage_after(protocol: Protocol, rounds: Rounds) -> Round | Estimates:
     """The next step of an inner protocol after these rounds.
 
-    It is cached: the outer protocol knows its whole history only, and asks again for the results of the inner one after
-    the rounds before. So each round costs the inner protocol one step.
+    The step is cached: the outer protocol knows its whole history only, and asks again for the results of the inner one
+    after the rounds before. So each round costs the inner protocol one step.
     """
     if not rounds:
         return protocol.start()

@@ -62,7 +62,8 @@ class ThresholdBits:
     def crossing(self, level: float) -> int:
         """How many thresholds lie before the place where the share falls to this level.
 
-        It is where a monotone fit to the shares crosses the level: the maximum of the running sum of their excess.
+        The crossing is where a monotone fit to the shares crosses the level: the maximum of the running sum of their
+        excess.
         """
         sums = np.cumsum(self.asked * (self.shares - level))
         return int(np.argmax(np.concatenate([[0.0], sums])))

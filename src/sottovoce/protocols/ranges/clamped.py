@@ -10,7 +10,7 @@ from typing import Any
 from sottovoce.core.domain import Above, Clamp, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_decimal, check_epsilon, check_integer, reject
+from sottovoce.core.params import check_decimal, check_epsilon, check_integer, check_people, reject
 from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
@@ -57,7 +57,7 @@ class ClampedMeanRound(Protocol):
             "epsilon": check_epsilon(OWNER, self.epsilon),
             "low": check_decimal("low", OWNER, self.low),
             "high": check_decimal("high", OWNER, self.high),
-            "participants": check_integer("participants", OWNER, self.participants, 1, 1 << 53),
+            "participants": check_people("participants", OWNER, self.participants),
             "searchers": check_integer("searchers", OWNER, self.searchers, 0, 1 << 53),
             "tails": check_decimal("tails", OWNER, self.tails),
         }

@@ -9,7 +9,7 @@ import numpy as np
 
 from sottovoce.core.domain import Bins, Integers
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, check_integer
+from sottovoce.core.params import check_epsilon, check_integer, check_people
 from sottovoce.core.question import Frequency
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Estimates
@@ -36,7 +36,7 @@ class DensestInterval(Sequential):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(OWNER, self.epsilon))
-        check_integer("first", OWNER, self.first, 1, 1 << 53)
+        check_people("first", OWNER, self.first)
         check_integer("size of the domain", OWNER, self.domain.size, 4, 1 << 20)
         check_integer("intervals", OWNER, self.intervals, 2, self.domain.size // 2)
 

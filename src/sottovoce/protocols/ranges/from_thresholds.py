@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from sottovoce.core.round import History
-from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Floats
 from sottovoce.estimate.frequency.supports import clopper_pearson
 from sottovoce.estimate.mean.single import SingleMean
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
+from sottovoce.estimate.sources import sources_of
 from sottovoce.protocols.ranges.bits import ThresholdBits
 from sottovoce.protocols.ranges.search import FIRST, LATER, RangeSearchRounds, bits_of
 
@@ -28,8 +29,8 @@ class ThresholdMeanEvidence(SingleMean):
     side of the centre falls like a Weibull law, and is moved into the 95 % interval. It has no standard error.
     """
 
-    methods: ClassVar[tuple[str, ...]] = ("exact",)
-    default: ClassVar[str] = "exact"
+    methods: ClassVar[tuple[Method, ...]] = (Method.EXACT,)
+    default: ClassVar[Method] = Method.EXACT
     quality: ClassVar[str] = "rough"
     bits: ThresholdBits
     ends: tuple[float, float]
@@ -37,11 +38,11 @@ class ThresholdMeanEvidence(SingleMean):
     most: int
 
     @property
-    def n(self) -> int:  # type: ignore[override]
+    def n(self) -> int:
         return int(self.bits.asked.sum())
 
     def values(self) -> Floats:
-        low, high = self.interval(IntervalRequest(0.95, "exact"))
+        low, high = self.interval(IntervalRequest(0.95, Method.EXACT))
         return np.clip([self.expected], low, high)
 
     def variances(self, target: Target) -> Floats:

@@ -18,15 +18,29 @@ from sottovoce.protocols.ranges.search import RangeSearchRounds, bits_of
 
 @dataclass(frozen=True, slots=True)
 class RangeSearchMean(Sequential):
-    """The mean of a number that may lie anywhere in a wide domain: `RangeSearchRounds`, then `ClampedMeanRound`.
+    """Estimate a mean whose range is hardly known: short rounds find the range, the last one asks for the number.
 
-    First a few rounds of one bit each find the range with the least expected error of the mean. In the last round
-    everyone who is left answers with their number, clamped to that range, and a few about the part beyond it. Everyone
-    answers once. The results are those of the last round. Closed before it, "mean" is what the thresholds say
-    (`mean_from_thresholds`).
+    A few rounds of one bit each find the range with the smallest expected error. In the last round everyone who is left
+    answers with their number, clamped to that range, and a few about the part beyond it. Everyone answers once. If the
+    protocol is closed before, "mean" comes from the thresholds (`mean_from_thresholds`).
 
-    `participants` is how many are expected; a share `search` of them is asked about thresholds (None: 15 to 40 %, the
-    more the fewer they are), in at most `rounds` rounds.
+    Args:
+        domain: The widest possible range.
+        epsilon: The privacy budget of one participant.
+        participants: How many people are expected.
+        method: The mechanism for means of the last round.
+        search: The share of participants who are asked about thresholds. Default: 15 to 40 %, more where there are few.
+        tails: The share of the last round that is asked about the part beyond the range.
+        rounds: The largest number of search rounds.
+
+    Examples:
+        >>> protocol = sv.RangeSearchMean(sv.Interval(0, 100_000), epsilon=2, participants=4000)
+        >>> estimates = sv.simulate(protocol, [20, 21, 22, 23] * 1000, seed=1)
+        >>> 15 < estimates["mean"].value < 30
+        True
+
+    See also:
+        `GaussianMeanUnknownSigma` for normal answers, `AdaptiveMeanRounds` for a narrow range.
     """
 
     unbegun: ClassVar[str] = "Closed early: some arms of the last round have no reports, so no numbers are counted."

@@ -13,9 +13,10 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates
-from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.mean.clamped import CautiousMeanEvidence, RangeEvidence, SignedSumEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.sources import sources_of
 from sottovoce.protocols.ranges.bits import threshold_of
 from sottovoce.tally.tally import Tally
 

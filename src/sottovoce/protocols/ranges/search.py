@@ -14,7 +14,7 @@ import numpy as np
 from sottovoce.core.domain import Above, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_decimal, check_epsilon, check_integer, decimal_text, reject
+from sottovoce.core.params import check_decimal, check_epsilon, check_integer, check_people, decimal_text, reject
 from sottovoce.core.question import Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
@@ -72,7 +72,7 @@ class RangeSearchRounds(Protocol):
         budget = check_epsilon(OWNER, self.epsilon)
         if self.method not in names(Mean):
             raise reject("method", OWNER, f"one of {', '.join(names(Mean))}", self.method)
-        participants = check_integer("participants", OWNER, self.participants, 1, 1 << 53)
+        participants = check_people("participants", OWNER, self.participants)
         tails = check_decimal("tails", OWNER, self.tails)
         if not 0 < tails <= Decimal("0.5"):
             raise reject("tails", OWNER, "a share in (0, 0.5]", self.tails)

@@ -12,8 +12,9 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
-from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.mean.clamped import SeparateSharesEvidence
+from sottovoce.estimate.sources import sources_of
 from sottovoce.protocols.ranges.bits import threshold_of
 from sottovoce.tally.tally import Tally
 

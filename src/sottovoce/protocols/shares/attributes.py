@@ -15,16 +15,31 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
 from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.estimate.attributes.evidence import part_cells, part_mechanisms
-from sottovoce.estimate.estimate import Estimate, sources_of
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.sources import sources_of
 
 
 @dataclass(frozen=True, slots=True)
 class SampledAttributes(Protocol):
-    """The shares of each category and the mean of each number of a record.
+    """Estimate each field of a record (shares or a mean) by asking each person about some fields only.
 
-    Coins give every participant `count` neighbouring attributes, cyclically, each with an equal share of the budget.
-    With a count of one, the default, participants are split over the attributes and spend the whole budget on one; with
-    all attributes the budget is split instead. The results are named like the attributes.
+    Chance gives every participant `count` neighbouring fields, cyclically, each with an equal share of the budget.
+
+    Args:
+        record: The fields, as a `Record`.
+        epsilon: The privacy budget of one participant.
+        count: How many fields each participant reports. With 1, the whole budget is spent on one field; with all fields
+            the budget is split instead.
+
+    Examples:
+        >>> person = sv.Record({"smokes": sv.Categories(["yes", "no"]), "drinks": sv.Categories(["yes", "no"])})
+        >>> people = [{"smokes": "yes", "drinks": "no"}, {"smokes": "no", "drinks": "no"}] * 2000
+        >>> estimates = sv.simulate(sv.SampledAttributes(person, epsilon=1), people, seed=1)
+        >>> estimates["smokes"].values.round(1)
+        array([0.5, 0.5])
+
+    See also:
+        `Attributes` is the same question with other mechanisms.
     """
 
     record: Record

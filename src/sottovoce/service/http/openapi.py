@@ -29,7 +29,7 @@ def _bytes(kind: str) -> Plain:
 
 def _responses(good: dict[str, tuple[str, Plain]], *codes: str) -> Plain:
     responses: Plain = {status: {"description": said, **content} for status, (said, content) in good.items()}
-    for code in codes:
+    for code in (*codes, *(["internal_error"] if "unavailable" in codes else [])):
         status = str(PROBLEMS[code].status)
         said = responses.get(status, {}).get("description", "")
         responses[status] = {

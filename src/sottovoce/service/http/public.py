@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from sottovoce.client.transport import STUDY_STATE
@@ -21,7 +21,8 @@ from sottovoce.service.fake_report_signs import FAKES, MOST_FAKES
 from sottovoce.service.http import openapi
 from sottovoce.service.http.reports import Refused
 from sottovoce.service.http.streams import Streams
-from sottovoce.service.problems import PROBLEMS, page
+from sottovoce.service.pages.templating import rendered
+from sottovoce.service.problems import PROBLEMS
 from sottovoce.service.running_study import RunningStudy, stored_tallies
 
 FORMS: dict[str, tuple[str, Callable[[results.StudyOutcome, float], bytes]]] = {
@@ -197,7 +198,7 @@ def _one_tally(collector: Collector, name: str, place: tuple[str | None, str | N
     if not 1 <= number <= len(running.manifests) or arm >= len(running.manifests[number - 1].stage.arms):
         raise Refused("not_found")
     with collector.store.read() as work:
-        tally = stored_tallies(work, running.number, running.manifests[number - 1])[arm]
+        tally = stored_tallies(work, running.number, running.manifests[number - 1], running.row.epoch)[arm]
     return bytes(tally.to_bytes())
 
 
@@ -234,7 +235,7 @@ async def remedy(request: Request) -> Response:
     code = request.path_params["code"]
     if code not in PROBLEMS:
         raise Refused("not_found")
-    return page(code)
+    return HTMLResponse(rendered("problem.html", code=code, described=PROBLEMS[code]))
 
 
 async def preflight(request: Request) -> Response:

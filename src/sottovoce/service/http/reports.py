@@ -98,7 +98,7 @@ class ReportsRoute:
     async def _refuse(self, send: Send, code: str, study: str) -> None:
         headers = _headers(PROBLEM_TYPE)
         more: dict[str, Any] = {}
-        if code in ("queue_full", "unavailable", "round_failed", "disk_full"):
+        if code in ("queue_full", "unavailable", "round_failed", "disk_full", "internal_error"):
             headers.append((b"retry-after", str(RETRY_SECONDS).encode()))
         if code == "method_not_allowed":
             headers.append((b"allow", b"POST, OPTIONS"))

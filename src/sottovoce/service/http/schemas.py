@@ -13,10 +13,10 @@ TEXT: Plain = {"type": "string"}
 HASH: Plain = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
 
-def object_of(properties: Plain, *, closed: bool = True, optional: tuple[str, ...] = ()) -> Plain:
+def object_of(properties: Plain, *, optional: tuple[str, ...] = ()) -> Plain:
     """Schema of an object with these properties."""
     required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": not closed}
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _hex(least: int, most: int) -> Plain:

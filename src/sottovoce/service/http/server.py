@@ -83,7 +83,7 @@ def allow_many_files() -> None:
 
 def bound_socket(host: str, port: int) -> socket.socket:
     """A socket bound to this address, not yet listening. Port 0 takes a free port."""
-    bound = socket.socket(_family(host), socket.SOCK_STREAM)
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if bound.family == socket.AF_INET6:
@@ -119,7 +119,3 @@ def make_server(
         backlog=BACKLOG,
     )
     return uvicorn.Server(config), listening
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sottovoce.core.late import load
-from sottovoce.service import audit_log, certificates
+from sottovoce.service import certificates
 from sottovoce.service.collector import Collector
-from sottovoce.service.pages import comparisons, view
+from sottovoce.service.pages import view
+from sottovoce.service.pages.header import header_of
+from sottovoce.service.pages.planned import PlannedNumbers, planned_numbers
 from sottovoce.service.pages.templating import rendered
 from sottovoce.service.problems import PROBLEMS
 from sottovoce.service.results import StudyOutcome
+from sottovoce.study.display import comparisons
+from sottovoce.study.display.card import Card, ranked
+from sottovoce.study.display.experiment import ONE_LOOK, shown_arms
 
 LEVEL = 0.95
 WARM_SECONDS = 3.0
@@ -55,36 +61,75 @@ class LiveParts:
     def compared(self, collector: Collector, name: str, question: str) -> str | None:
         """The groups of a question, compared, or None without groups. Slower than all other estimates."""
         running = collector.study(name)
-        if question not in {one.name for one in running.manifests[0].questions}:
+        if question.partition("~")[0] not in {one.name for one in running.manifests[0].questions}:
             return None
         with self._turns[name, question]:
             outcome = collector.outcome(name, LEVEL)
             held = self._compared.get((name, question))
             if held is None or held[0] is not outcome:
-                result = next((one for one in outcome.results.questions if one.asked.name == question), None)
+                result = next((one for one in outcome.results.questions if one.key == question), None)
                 comparison = None if result is None else comparisons.compared(result, LEVEL)
                 if comparison is None:
                     return None
-                held = outcome, rendered("pairs.html", running=running, outcome=outcome, comparison=comparison)
+                held = (
+                    outcome,
+                    rendered("pairs.html", running=running, outcome=outcome, comparison=comparison, key=question),
+                )
                 self._compared[name, question] = held
             return held[1]
+
+    def planned(self, collector: Collector, name: str) -> PlannedNumbers:
+        """The numbers of the plan of a study, which never change."""
+        if name not in self._plans:
+            with collector.store.read() as work:
+                self._plans[name] = planned_numbers(work, name)
+        return self._plans[name]
+
+    def is_alarmed(self, name: str) -> bool:
+        """Whether the last rendering of a study had alarms; False where none was made."""
+        return name in self._held and bool(self._held[name].outcome.alarms)
 
     def _values(
         self, collector: Collector, name: str, outcome: StudyOutcome, outcomes: Mapping[str, int]
     ) -> dict[str, Any]:
         running = collector.study(name)
-        if name not in self._plans:
-            self._plans[name] = planned_numbers(collector, name)
+        goal, errors, _ = self.planned(collector, name)
+        with collector.store.read() as work:
+            arrivals = work.arrivals(running.number)
+        alarmed, manifest = bool(outcome.alarms), running.manifest
+        cards = view.cards(outcome)
         return {
             "running": running,
+            "facts": manifest.facts,
             "outcome": outcome,
-            "cards": view.cards(outcome),
-            "goal": self._plans[name].participants,
-            "planned": self._plans[name].errors,
+            "head": header_of(outcome.row, manifest, goal, arrivals, collector.today(), alarmed=alarmed),
+            "cards": cards,
+            "ranked": ranked(cards),
+            "alone": alone(cards),
+            "planned": errors,
             "alarms": outcome.alarms,
+            "refused": sum(outcomes.values()),
+            "short": shortfall(outcome.row.reports, goal),
             "outcomes": {"counted": outcome.row.reports, **outcomes},
             "problems": PROBLEMS,
+            "one_look": ONE_LOOK,
+            "arms": shown_arms(outcome.results.study),
         }
+
+
+def alone(cards: Sequence[Card]) -> set[int]:
+    """Places of the narrow cards that have no neighbour in a row of two, so that they take the whole row."""
+    narrow = [place for place, one in enumerate(cards) if not one.is_wide]
+    return {narrow[-1]} if len(narrow) % 2 else set()
+
+
+def shortfall(reports: int, planned: int) -> str:
+    """What fewer reports than planned do to the margins; empty where there are enough."""
+    if not 0 < reports < planned:
+        return ""
+    ratio = math.sqrt(planned / reports)
+    wider = f"{100 * (ratio - 1):.0f} % wider than" if ratio < 2 else f"{ratio:.1f} times as wide as"
+    return f"With {reports:,} of {planned:,} reports the margins are about {wider} planned."
 
 
 class WarmUp:
@@ -122,20 +167,3 @@ class WarmUp:
             self._collector.log.warning("warm_up", kind=type(problem).__name__)
         finally:
             self._rendered.set()
-
-
-class PlannedNumbers(NamedTuple):
-    """Participants and +- of each question, from the plan with which a study was created."""
-
-    participants: int
-    errors: Mapping[str, float]
-
-
-def planned_numbers(collector: Collector, name: str) -> PlannedNumbers:
-    """Read the planned numbers from the audit log. Logs of older versions have none."""
-    with collector.store.read() as work:
-        creations = [one for one in audit_log.entries(work) if one["act"] == "create" and one.get("study") == name]
-    if not creations:
-        return PlannedNumbers(0, {})
-    errors = {key: float(text) for key, text in creations[0].get("planned", {}).items()}
-    return PlannedNumbers(int(creations[0].get("participants", 0)), errors)

@@ -2,46 +2,92 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
+from datetime import date
+from functools import lru_cache
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from sottovoce.core.channel.overlap import overlap
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.privacy.explain import explain
 from sottovoce.service.pages import view
 from sottovoce.service.pages.templating import rendered
-from sottovoce.service.pages.words import local, words
+from sottovoce.study.display.asked_counts import asked_counts
+from sottovoce.study.display.consequences import consequences
+from sottovoce.study.display.privacy_numbers import wrong_guesses
+from sottovoce.study.words import words
 
 _WEIGHTED = re.compile(r"\s*([A-Za-z0-9*-]{1,35})\s*(?:;\s*[qQ]\s*=\s*([01](?:\.[0-9]{0,3})?)\s*)?")
 
 
 def participant_page(
-    request: Request, name: str, manifest: Manifest, *, elsewhere: bool = False, closed: bool = False
+    request: Request,
+    name: str,
+    manifest: Manifest,
+    *,
+    today: date,
+    elsewhere: bool = False,
+    closed: bool = False,
+    results: str = "",
 ) -> HTMLResponse:
-    """The participant page in a language of the study. It has no form if answered elsewhere or closed."""
-    facts = manifest.facts
+    """The participant page in a language of the study.
+
+    Args:
+        request: it says which language is wanted.
+        name: the study's name in addresses.
+        manifest: of the round that is asked now.
+        today: before the study begins, the page has no questions.
+        elsewhere: whether the study is answered at a shuffler instead.
+        closed: whether the study takes no more answers.
+        results: the address of the results; empty where this server does not show them.
+    """
+    facts, language = manifest.facts, reader_language(request, manifest.facts.languages)
+    early = facts.start is not None and today.isoformat() < facts.start
+    over = closed or (facts.end is not None and today.isoformat() > facts.end)
+    notice = "elsewhere" if elsewhere else "closed" if over else "begins" if early else ""
+    return HTMLResponse(participant_text(name, manifest, language, notice=notice, results=results))
+
+
+def reader_language(request: Request, languages: Sequence[str]) -> str:
+    """The language of the address where the study has it, else the one that the browser prefers."""
     wanted = request.query_params.get("lang", "")
-    accepted = request.headers.get("accept-language", "")
-    language = wanted if wanted in facts.languages else preferred(accepted, facts.languages)
-    sentences = dict(words(language))
-    if facts.collection.sealed_for is not None:  # a shuffler does not learn what the collector says
-        sentences["sent"] = sentences["passed"]
-    said = explain(facts.epsilon).to_dict()
-    text = rendered(
+    return wanted if wanted in languages else preferred(request.headers.get("accept-language", ""), languages)
+
+
+def participant_text(name: str, manifest: Manifest, language: str, *, notice: str = "", results: str = "") -> str:
+    """The text of the participant page; a notice takes the place of the questions."""
+    facts = manifest.facts
+    coins = _coin_numbers(manifest.hash, manifest)
+    return rendered(
         "participant.html",
         study=name,
         facts=facts,
         language=language,
-        words=sentences,
-        fields=[] if closed else list(view.fields(manifest, language)),
-        elsewhere=elsewhere,
-        closed=closed,
-        odds=local(f"{said['odds']:.3g}", language),
-        guess=local(f"{100 * float(str(said['guess'])):.1f}", language),
+        tables=words(language),
+        counts=asked_counts(manifest),
+        screens=[] if notice else list(view.screens(manifest, language)),
+        shown_notice=notice,
+        sealed=facts.collection.sealed_for is not None,
+        asks_all=facts.collection.ask_all,
+        coins=coins,
+        coin=min(coins.values()),
+        guess=wrong_guesses(manifest),
+        label=list(consequences(manifest, language)),
+        results=results,
     )
-    return HTMLResponse(text)
+
+
+@lru_cache(maxsize=256)
+def _coin_numbers(_: str, manifest: Manifest) -> dict[str, int]:
+    """By question: of 100 reports, how many chance alone decides at least."""
+    least: dict[str, int] = {}
+    for place, arm in enumerate(manifest.stage.arms):
+        question, coin = manifest.asked(place).name, math.floor(100 * overlap(arm.mechanism.channel))
+        least[question] = min(coin, least.get(question, coin))
+    return least
 
 
 def preferred(accepted: str, languages: Sequence[str]) -> str:

@@ -6,17 +6,25 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sottovoce.service.pages import view
-from sottovoce.service.pages.words import local
+from sottovoce import __version__
+from sottovoce.core.exchange.study_facts import StudyFacts
+from sottovoce.study.words import language_name, local, local_date, plain, spoken
 
 TEMPLATES = Environment(
     loader=PackageLoader("sottovoce.service.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
 )
 
 
-TEMPLATES.globals.update(said_of=view.said_of, local=local)
+def title_of(facts: StudyFacts, language: str) -> str:
+    """The title of a study in a language; its name where it has no title."""
+    titled = getattr(facts, "title_in", None)
+    return facts.name if titled is None else str(titled(language))
+
+
+TEMPLATES.globals.update(local=local, local_date=local_date, language_name=language_name)
+TEMPLATES.globals.update(say=spoken, plain=plain, title_of=title_of, version=__version__)
 
 
 def rendered(template: str, **values: Any) -> str:
     """The text of a rendered template."""
-    return TEMPLATES.get_template(template).render({"language": "", "running": None, **values})
+    return TEMPLATES.get_template(template).render({"language": "", "running": None, "here": "", **values})

@@ -2,92 +2,91 @@
 
 from __future__ import annotations
 
-import math
+import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from sottovoce.core.asked import Asked
-from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.estimate.estimate import Estimate
-from sottovoce.service.fake_report_signs import FAKES, manipulations
-from sottovoce.service.pages.comparisons import has_groups
+from sottovoce.core.params import decimal_text
 from sottovoce.service.results import StudyOutcome
+from sottovoce.study.display.card import Card
+from sottovoce.study.display.experiment import study_cards
 from sottovoce.study.questions import study_question
-from sottovoce.study.questions.result_lines import ResultLine
-from sottovoce.study.reading import parse_study
-from sottovoce.study.results import QuestionResult
-from sottovoce.study.study_plan import StudyPlan, plan_study
-
-MOST_LINES = 1000  # of a table on a page; the export has all
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A question on the dashboard."""
-
-    asked: Asked
-    n: int
-    lines: tuple[ResultLine, ...]
-    chart: str
-    hidden: int
-    widest: float
-    fakes: str
-    has_groups: bool
 
 
 def cards(outcome: StudyOutcome) -> list[Card]:
     """A card for each question with estimates."""
-    return [_card(one, outcome) for one in outcome.results.questions]
+    return study_cards(outcome.results, outcome.row.reports)
 
 
-def _card(result: QuestionResult, outcome: StudyOutcome) -> Card:
-    lines = tuple(result.lines(outcome.results.level))
-    estimates = [one for one in result.estimates.values() if isinstance(one, Estimate)]
-    widths = [(one.high - one.low) / 2 for one in lines if math.isfinite(one.high - one.low)]
-    return Card(
-        result.asked,
-        max((one.n for one in estimates), default=0),
-        lines[:MOST_LINES],
-        result.question.chart(result.estimates, outcome.results.level),
-        max(0, len(lines) - MOST_LINES),
-        max(widths, default=math.nan),
-        next((one.text() for one in manipulations(result, FAKES, outcome.row.reports).values()), ""),
-        has_groups(result),
-    )
+# --- the participant's questions --------------------------------------------------------------------------
+MOST_CELLS = 11  # of a scale in one row
+MOST_SHORT = 12  # answers of a list without a search
+MOST_STEPS = 101  # of a slider
 
 
-def said_of(line: ResultLine, asked: Asked) -> str:
-    """The label of a line of numbers, with its unit."""
-    return study_question(asked).said_of(line)
-
-
-# --- the plan -----------------------------------------------------------------------------------------
-@lru_cache(maxsize=256)
-def planned(source: bytes, participants: int, epsilon: str = "") -> StudyPlan:
-    """The plan of a study file for this number of participants, with its own epsilon or another."""
-    study, _ = parse_study(source)
-    if study is None:
-        raise ParameterError("The study file cannot be read.")
-    if epsilon:
-        budget = Decimal(epsilon)
-        study = replace(study, epsilon=budget, lifetime=max(budget, study.lifetime or budget))
-    return plan_study(study, participants)
-
-
-# --- the participant's form -----------------------------------------------------------------------------
-def fields(manifest: Manifest, language: str) -> Iterator[dict[str, Any]]:
-    """The fields of the form, one for each attribute. Questions about one attribute share a field."""
+def screens(manifest: Manifest, language: str) -> Iterator[dict[str, Any]]:
+    """The screens of the participant's form, one for each answer; two where a group is asked before the answer."""
     names = {manifest.asked(place).key for place in range(len(manifest.stage.arms))}
     for asked in manifest.questions:
-        if asked.name in names:
-            yield {
-                "name": asked.name,
-                "text": asked.text(language),
-                "unit": asked.unit,
-                "missing": [(one, asked.label(one, language)) for one in asked.missing],
-                **study_question(asked).field(language),
-            }
+        if asked.name not in names:
+            continue
+        field = study_question(asked).field(language)
+        common = {
+            "question": asked.name,
+            "attribute": "",
+            "text": asked.text(language),
+            "unit": asked.unit_in(language),
+            "missing": [(one, asked.label(one, language)) for one in asked.missing],
+        }
+        if field["kind"] == "pair":
+            yield {**common, "part": "group", "group_text": field["group_text"], **_listed(field["choices"])}
+        parts = field["fields"].items() if field["kind"] == "record" else [("", field)]
+        for attribute, part in parts:
+            text = {"text": part["text"], "attribute": attribute} if attribute else {}
+            yield {**common, "part": "", **_screen(asked, part, language), **text}
+
+
+def _screen(asked: Asked, field: dict[str, Any], language: str) -> dict[str, Any]:
+    """What a participant answers: a list, a number or a text."""
+    if field["kind"] == "choice" or "value_choices" in field:
+        return _listed(field.get("value_choices", field["choices"]))
+    return field if field["kind"] == "text" else _number(asked, field, language)
+
+
+def _listed(choices: list[tuple[str, str]]) -> dict[str, Any]:
+    """A list of answers; a long one by its letters, where every answer begins with a letter."""
+    if len(choices) <= MOST_SHORT:
+        return {"kind": "choice", "choices": choices}
+    if not all(label[:1].isalpha() for _, label in choices):
+        return {"kind": "list", "letters": [("", choices)]}
+    ordered = sorted(choices, key=lambda choice: _letters(choice[1]))
+    by_letter = groupby(ordered, key=lambda choice: _letters(choice[1])[:1].upper())
+    return {"kind": "list", "letters": [(letter, list(some)) for letter, some in by_letter]}
+
+
+def _letters(label: str) -> str:
+    """A label without accents and capitals: what a list is ordered and searched by."""
+    plain = unicodedata.normalize("NFD", label.casefold())
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
+def _number(asked: Asked, field: dict[str, Any], language: str) -> dict[str, Any]:
+    """A number: a row of cells where it has few steps, else a field, with a slider where it has some."""
+    low, high = Decimal(field["low"]), Decimal(field["high"])
+    number = {**field, "kind": "number", "slides": False, "large": max(abs(low), abs(high)) >= 1000}
+    if not field["step"] or asked.question.domain.circular:
+        return number
+    step = Decimal(field["step"])
+    count = int((high - low) / step) + 1
+    if not 2 <= count <= MOST_CELLS:
+        return {**number, "slides": count <= MOST_STEPS}
+    cells = [decimal_text(low + place * step) for place in range(count)]
+    named = [(cell, asked.label(cell, language)) for cell in cells]
+    if all(label != cell for cell, label in named):
+        return {"kind": "choice", "choices": named}
+    ends = [label if label != cell else "" for cell, label in (named[0], named[-1])]
+    return {**field, "kind": "scale", "cells": cells, "ends": ends}

@@ -17,10 +17,10 @@ from sottovoce.service.http.reports import Refused, read_body
 from sottovoce.service.intake import FAILED, INVALID, NOT_OPEN, Submission
 from sottovoce.service.problems import problem
 from sottovoce.service.shuffler.unsealing import public_key, read_key, unseal_all
-from sottovoce.service.writer import DISK_FULL, QUEUE_FULL, UNAVAILABLE
+from sottovoce.service.writer import BUG, DISK_FULL, QUEUE_FULL, UNAVAILABLE
 
 # Problems of the collector: all seals of a request are sent again. The others are problems of single reports.
-WHOLE = (QUEUE_FULL, UNAVAILABLE, DISK_FULL, FAILED, NOT_OPEN)
+WHOLE = (QUEUE_FULL, UNAVAILABLE, DISK_FULL, BUG, FAILED, NOT_OPEN)
 
 
 def sealed_route_of(path: str) -> Route:

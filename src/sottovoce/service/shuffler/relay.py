@@ -6,6 +6,7 @@ import http.client
 import sqlite3
 import threading
 from contextlib import suppress
+from datetime import UTC, datetime
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -161,7 +162,8 @@ class Relay:
     async def _page(self, request: Request) -> Response:
         name = request.path_params["study"]
         manifest = await run_in_threadpool(self.manifest, name)
-        return participant_page(request, name, manifest, closed=not self._taking[name])
+        today = datetime.now(UTC).date()
+        return participant_page(request, name, manifest, today=today, closed=not self._taking[name])
 
     async def _take(self, request: Request) -> Response:
         study, body = request.path_params["study"], await read_body(request.receive)

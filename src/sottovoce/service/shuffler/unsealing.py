@@ -9,7 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from sottovoce.client.sealing import LENGTH_BYTES, info, sealed_bytes, suite
 from sottovoce.core.errors import ParameterError, ReportError
-from sottovoce.core.exchange.manifest import KEY_BYTES, PREFIX_BYTES, Manifest
+from sottovoce.core.exchange.manifest import PREFIX_BYTES, Manifest
+from sottovoce.core.exchange.study_facts import KEY_BYTES
 from sottovoce.core.exchange.wire import Batch
 
 

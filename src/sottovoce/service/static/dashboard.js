@@ -1,6 +1,8 @@
 /* Shows new estimates when reports were counted, at most once a second. Only parts that changed are replaced: what is
    open stays open, and the keyboard stays where it is. */
 const COMPARE_SECONDS = 5;
+const KEYS = "a, summary, [tabindex]";
+const compared = new Map();
 const live = document.getElementById("live");
 const said = new Map([...live.children].map((part) => [part.dataset.part, part.outerHTML]));
 let busy = false;
@@ -38,49 +40,50 @@ function show(text) {
   document.querySelector(".invite").hidden = live.querySelector("[data-state]").dataset.state !== "open";
 }
 
-/** A part by its newer one, with what is open in it, what was loaded later, and the keyboard. */
+/** A part by its newer one, with what was loaded later, what is open in it, and the keyboard. */
 function replace(old, made) {
-  const keys = (part) => [...part.querySelectorAll("a, summary, [tabindex]")];
-  const tables = (part) => [...part.querySelectorAll("details")];
-  const place = keys(old).indexOf(document.activeElement);
-  const before = tables(old);
-  for (const [number, table] of tables(made).entries()) {
-    table.open = before[number]?.open ?? false;
-    const [from, to] = [before[number], table].map((one) => one?.querySelector("[data-source]"));
-    if (from?.dataset.loaded && to) {
-      to.replaceChildren(...from.childNodes);
-      to.dataset.loaded = "yes";
-    }
+  const all = (part, selector) => [...part.querySelectorAll(selector)];
+  const place = all(old, KEYS).indexOf(document.activeElement);
+  const loaded = new Map(all(old, "[data-loaded]").map((box) => [box.dataset.source, box]));
+  for (const box of all(made, "[data-source]")) {
+    const from = loaded.get(box.dataset.source);
+    if (!from) continue;
+    box.replaceChildren(...[...from.childNodes].map((node) => node.cloneNode(true)));
+    box.dataset.loaded = "yes";
   }
+  const before = all(old, "details");
+  for (const [number, one] of all(made, "details").entries()) one.open = before[number]?.open ?? false;
   old.replaceWith(made);
-  if (place >= 0) keys(made)[place]?.focus({ preventScroll: true });
+  if (place >= 0) all(made, KEYS)[place]?.focus({ preventScroll: true });
 }
 
-/* Comparing groups takes the collector long: it is asked when somebody looks, and then every few seconds. */
+/* Comparing groups takes the collector long: what is in sight is asked for, and again every few seconds. */
 async function compare(source) {
   const response = await fetch(source);
   const box = live.querySelector(`[data-source="${source}"]`); // its card may be a newer one by now
   if (!response.ok || !box) return;
   const text = await response.text();
-  if (box.dataset.loaded && box.innerHTML === text) return;
+  if (compared.get(source) === text && box.dataset.loaded) return;
+  compared.set(source, text);
+  const open = [...box.querySelectorAll("details")].map((one) => one.open);
   box.innerHTML = text;
+  for (const [number, one] of [...box.querySelectorAll("details")].entries()) one.open = open[number] ?? false;
   box.dataset.loaded = "yes";
 }
 
-live.addEventListener(
-  "toggle",
-  ({ target }) => {
-    const box = target.open && target.querySelector("[data-source]:not([data-loaded])");
-    if (box) void compare(box.dataset.source);
-  },
-  true,
-);
-setInterval(() => {
-  if (document.hidden) return;
-  for (const box of live.querySelectorAll("details[open] [data-source]")) void compare(box.dataset.source);
-}, 1000 * COMPARE_SECONDS);
+function inSight(box) {
+  const { top, bottom } = box.closest("section").getBoundingClientRect();
+  return bottom > -innerHeight && top < 2 * innerHeight;
+}
 
-document.getElementById("all").addEventListener("click", () => {
+function compareSeen() {
+  if (document.hidden) return;
+  for (const box of live.querySelectorAll("[data-source]")) if (inSight(box)) void compare(box.dataset.source);
+}
+setInterval(compareSeen, 1000 * COMPARE_SECONDS);
+
+document.getElementById("all").addEventListener("click", async () => {
+  await Promise.all([...live.querySelectorAll("[data-source]:not([data-loaded])")].map((box) => compare(box.dataset.source)));
   for (const one of document.querySelectorAll("details")) one.open = true;
 });
 document.addEventListener("visibilitychange", () => {
@@ -95,3 +98,6 @@ if (certificates.dataset.source) {
   if (response.ok) certificates.innerHTML = await response.text();
   certificates.removeAttribute("aria-busy");
 }
+
+/* All comparisons once, one after the other. */
+for (const box of live.querySelectorAll("[data-source]")) await compare(box.dataset.source);

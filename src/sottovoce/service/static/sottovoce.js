@@ -1,1 +1,1 @@
-import{$ as a,a as s,ka as o,la as e,ma as t,na as n,oa as r,pa as i,qa as m}from"./sottovoce-3VMO357X.js";export{t as Manifest,o as Mechanism,e as Question,s as SottovoceError,a as Study,i as mechanism,m as open,r as seeded,n as version};
+import{Aa as a,Ba as s,Ca as o,Da as e,Ea as t,Fa as i,a as r,ia as n,za as m}from"./sottovoce-JAPPLAD6.js";export{s as Manifest,m as Mechanism,a as Question,r as SottovoceError,n as Study,t as mechanism,i as open,e as seeded,o as version};

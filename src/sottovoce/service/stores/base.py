@@ -46,7 +46,12 @@ class ArmKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StudyRow:
-    """The stored row of a study."""
+    """The stored row of a study.
+
+    Attributes:
+        closed_epoch: of the days in which reports came, the last whose digests have been dropped.
+        epoch: that of the questions, in which reports are counted now.
+    """
 
     number: int
     name: str
@@ -57,6 +62,7 @@ class StudyRow:
     reports: int
     checksum: bytes
     closed_epoch: int
+    epoch: int = 0
 
 
 class Transaction(ABC):
@@ -111,6 +117,10 @@ class Transaction(ABC):
     def set_state(self, study: int, state: str) -> None:
         """Set the state of a study: draft, open, closed or done."""
         self.execute("UPDATE studies SET state = ? WHERE number = ?", (state, study))
+
+    def set_epoch(self, study: int, epoch: int) -> None:
+        """Set the epoch in which the reports of a study are counted from now on."""
+        self.execute("UPDATE studies SET epoch = ? WHERE number = ?", (epoch, study))
 
     def add_round(self, study: int, number: int, manifest: bytes) -> None:
         """Add the manifest of a round, which becomes the current one."""
@@ -190,6 +200,18 @@ class Transaction(ABC):
             " ON CONFLICT (study) DO UPDATE SET counts = excluded.counts",
             (study, counts.astype("<i8").tobytes()),
         )
+
+    def add_arrivals(self, study: int, epoch: int, count: int) -> None:
+        """Add to the number of reports that came in an epoch."""
+        self.execute(
+            "INSERT INTO arrivals (study, epoch, reports) VALUES (?, ?, ?)"
+            " ON CONFLICT (study, epoch) DO UPDATE SET reports = arrivals.reports + excluded.reports",
+            (study, epoch, count),
+        )
+
+    def arrivals(self, study: int) -> dict[int, int]:
+        """The number of reports that came in each epoch. Reports that older versions counted are in none."""
+        return dict(self.execute("SELECT epoch, reports FROM arrivals WHERE study = ? ORDER BY epoch", (study,)))
 
     def stored_ids(self, study: int) -> Iterator[list[bytes]]:
         """All ids of a study, in parts."""

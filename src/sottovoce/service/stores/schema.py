@@ -1,7 +1,8 @@
 """The tables of a store as upgrade steps: a new store takes all steps, an older one those it lacks.
 
-What is stored of a report is its id, and until its epoch closes 8 bytes of a digest of its payload. There are no times
-and no addresses. Tables are keyed by what is random, so that no row number keeps the order of arrival.
+The store keeps the id of a report, and until its epoch closes 8 bytes of a digest of its payload. There are no times
+and no addresses of reports, only how many came in each epoch. Tables are keyed by what is random, so that no row number
+keeps the order of arrival.
 """
 
 from __future__ import annotations
@@ -56,6 +57,14 @@ STEPS: tuple[tuple[str, ...], ...] = (
         "DROP TABLE cells",
         "ALTER TABLE cells_by_epoch RENAME TO cells",
     ),
+    (
+        # The epoch in which a study's questions are asked now: its reports are counted there.
+        "ALTER TABLE studies ADD COLUMN epoch BIGINT NOT NULL DEFAULT 0",
+    ),
+    (
+        # How many reports came in each epoch: a number for the dashboard, which names no report.
+        "CREATE TABLE arrivals (study BIGINT, epoch BIGINT, reports BIGINT NOT NULL, PRIMARY KEY (study, epoch)) KEYED",
+    ),
 )
 FIRST_BYTES = 4  # the step after which they are counted once from the ids that are stored
 VERSION = len(STEPS)
@@ -64,7 +73,7 @@ VERSION = len(STEPS)
 TABLES: dict[str, tuple[str, ...]] = {
     "studies": (
         *("number", "name", "source", "protocol", "state"),
-        *("round", "reports", "checksum", "closed_epoch"),
+        *("round", "reports", "checksum", "closed_epoch", "epoch"),
     ),
     "rounds": ("study", "round", "manifest"),
     "arms": ("study", "round", "epoch", "arm", "reports"),
@@ -77,4 +86,5 @@ TABLES: dict[str, tuple[str, ...]] = {
     "tokens": ("hash", "name", "scopes"),
     "requests": ("hash", "digest", "answer"),
     "first_bytes": ("study", "counts"),
+    "arrivals": ("study", "epoch", "reports"),
 }

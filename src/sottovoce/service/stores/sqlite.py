@@ -20,6 +20,12 @@ LOG_BYTES = 64 << 20
 PATIENCE = 20.0  # seconds to wait for another process that writes
 PART = 500  # parameters of one statement
 
+# Errors of the file. All others are bugs.
+DOWN = (
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN,
+)  # fmt: skip
+
 
 class SQLiteTransaction(Transaction):
     """Operations on one SQLite connection."""
@@ -128,8 +134,8 @@ class SQLiteStore(Store):
             code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
             if code == sqlite3.SQLITE_FULL:
                 raise StoreFullError("The disk of the store is full.") from None
-            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY):
-                raise StoreDownError("The store's file cannot be written now.") from None
+            if code in DOWN:
+                raise StoreDownError("The store's file cannot be read or written now.") from None
             raise
         finally:
             if not write:

@@ -83,4 +83,6 @@ def yaml_text(value: Any, depth: int = 0) -> str:
 
 
 def _scalar(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    """A number, or a text in quotes. YAML refuses control characters that JSON allows, and folds other line ends."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in text)

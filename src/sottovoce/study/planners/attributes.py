@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ METHODS = (SPLIT, "split-attributes", FAKE)
 class AttributesPlanner(Planner):
     """Ranked by error. Answers are taken to be spread evenly; errors of means are in lengths of their range."""
 
+    measure: ClassVar[str] = "a share, or a mean in lengths of its range, root mean square over the attributes"
+
     record: Record
     methods: tuple[str, ...]
     target: Target
@@ -36,10 +38,6 @@ class AttributesPlanner(Planner):
     @property
     def subject(self) -> str:
         return f"{len(self.record.fields)} attributes"
-
-    @property
-    def measure(self) -> str:
-        return "a share, or a mean in lengths of its range, root mean square over the attributes"
 
     def ways(self, epsilon: Decimal) -> RootWays:
         size = len(self.record.fields)

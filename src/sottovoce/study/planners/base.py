@@ -117,7 +117,7 @@ class Ways(ABC):
 
 @dataclass(frozen=True, slots=True)
 class RootWays(Ways):
-    """Ways whose errors fall with the root of the number of participants, so that their order never changes."""
+    """Options whose standard errors fall with the square root of the participants; their order never changes."""
 
     per_participant: tuple[Option, ...]  # with the error of one participant
     smallest: float
@@ -145,7 +145,7 @@ class Planner(ABC):
     @property
     @abstractmethod
     def subject(self) -> str:
-        """What is estimated, such as "Shares of 5 categories"."""
+        """Title of what is estimated, such as "Shares of 5 categories"."""
 
     @property
     @abstractmethod

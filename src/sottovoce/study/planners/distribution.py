@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,11 +23,13 @@ from sottovoce.core.params import reject
 from sottovoce.core.question import Distribution
 from sottovoce.core.question.distribution_domain import DistributionQuestion
 from sottovoce.core.registry import mechanism as build
+from sottovoce.core.workload import Workload
 from sottovoce.estimate.distribution.evidence import buckets_of
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.estimate.distribution.readings.linear import is_projection
 from sottovoce.estimate.prior import Prior
-from sottovoce.study import workloads
+from sottovoce.protocols.quantile.expected import ExpectedRounds
+from sottovoce.study import search, workloads
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, Ways, no_method, normal_quantile
 
 BUCKETS = 64  # of a range for which all methods are compared, where the question names no number
@@ -36,6 +38,7 @@ DESIGNED = ("designed-distribution", "coded-wave", "mixed-wave")  # built by a p
 AFTER = 11  # decimal places after the first one of a domain, at which a bin ends that holds a point of a continuum
 NEAR = 1.1  # of the least possible error
 AT_POINTS = "binned (at the points)"
+ROUNDS = "rounds"  # the method for quantiles that takes several
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +50,15 @@ class DistributionPlanner(Planner):
     On a circle, where nothing is cumulative, it is the share of a bucket unless arcs are asked for.
     """
 
+    subject: ClassVar[str] = "The distribution"
+
     question: Distribution
     methods: tuple[str, ...]
     prior: Any = None
 
     @property
-    def subject(self) -> str:
-        return "The distribution"
-
-    @property
     def measure(self) -> str:
-        return workloads.measure(self.question)
+        return workloads.ranked_by(self.question).measure(circular=self.question.domain.circular)
 
     def ways(self, epsilon: Decimal) -> RootWays:
         built = built_for(self.question, epsilon, self.methods)
@@ -103,7 +104,19 @@ class ReadingPlanner(Planner):
         several = any(isinstance(value, list) for value in self.question.fields().values())
         return f"the {self.question.noun}, by the width of its interval{', root mean square over all' * several}"
 
+    @property
+    def in_rounds(self) -> bool:
+        """Whether rounds can answer: quantiles of numbers."""
+        return self.question.ends_at_buckets and self.question.domain.line is not None
+
+    def rounds(self, epsilon: Decimal) -> ExpectedRounds:
+        """The search in rounds."""
+        return ExpectedRounds(self.question, epsilon, self.prior)  # type: ignore[arg-type]
+
     def ways(self, epsilon: Decimal) -> ReadingWays:
+        rounds = self.rounds(epsilon) if ROUNDS in self.methods else None
+        if self.methods == (ROUNDS,):
+            return ReadingWays(self.question, self.level, {}, rounds)
         exact = at_points(self.question, epsilon)
         # Bins that end at the points are better than any design for all shares.
         methods = self.methods if exact is None else tuple(name for name in self.methods if name not in DESIGNED)
@@ -115,10 +128,12 @@ class ReadingPlanner(Planner):
             expected[AT_POINTS] = ExpectedDistribution.of(exact, self.prior)
         if not expected:
             raise no_method(epsilon, self.methods)
-        return ReadingWays(self.question, self.level, expected)
+        return ReadingWays(self.question, self.level, expected, rounds)
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
-        if self.question.ends_at_buckets:
+        if self.in_rounds and best.method != ROUNDS:
+            yield self._rounds_instead(best, self.rounds(epsilon), participants)
+        if self.question.ends_at_buckets and best.method != ROUNDS:
             buckets = buckets_of(best.mechanism, participants)
             wide = float(buckets.widths.max())
             if wide > 1.000001 * (buckets.step or 0):
@@ -126,6 +141,17 @@ class ReadingPlanner(Planner):
                     f"The ends of its interval are ends of buckets, which are {wide:.3g} wide: more participants do not"
                     " make it narrower than one."
                 )
+
+    def _rounds_instead(self, best: Option, rounds: ExpectedRounds, participants: int) -> str:
+        people = max(participants, rounds.fewest)
+        needed = search.least(rounds.error, best.std_error, search.participants(rounds.fewest))
+        enough = (
+            "" if needed is None or needed >= participants else f", and {needed:,} people would reach the one above"
+        )
+        return (
+            f'In five rounds (methods=["{ROUNDS}"]) the standard error would be about {rounds.error(people):.3g}'
+            f"{enough}. No method that asks about thresholds has less than {rounds.least(people):.3g}."
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,6 +161,7 @@ class ReadingWays(Ways):
     question: DistributionQuestion
     level: float
     expected: dict[str, ExpectedDistribution]
+    rounds: ExpectedRounds | None = None
     ranked: dict[int, tuple[Option, ...]] = field(default_factory=dict)
 
     def options(self, participants: int) -> tuple[Option, ...]:
@@ -144,15 +171,23 @@ class ReadingWays(Ways):
                 name: one.half_width(self.question, participants, self.level) / unit
                 for name, one in self.expected.items()
             }
-            least = min(errors.values())
-            self.ranked[participants] = tuple(
+            rounds = (
+                [] if self.rounds is None or self._too_few(participants) else [in_rounds(self.rounds, participants)]
+            )
+            least = min([*errors.values(), *(option.std_error for option in rounds)])
+            options = [
                 Option(
                     *(name, self.expected[name].mechanism, error),
                     *(codec.payload_bytes(self.expected[name].mechanism.channel), self._reason(name, error, least)),
                 )
-                for name, error in sorted(errors.items(), key=lambda item: item[1])
-            )
+                for name, error in errors.items()
+            ]
+            self.ranked[participants] = tuple(sorted([*options, *rounds], key=lambda option: option.std_error))
         return self.ranked[participants]
+
+    def _too_few(self, participants: int) -> bool:
+        """Whether a search has too few people, where something else answers too."""
+        return self.rounds is not None and participants < self.rounds.fewest and bool(self.expected)
 
     def _reason(self, name: str, error: float, least: float) -> str:
         ratio = error / least if least else 1.0
@@ -162,6 +197,16 @@ class ReadingWays(Ways):
 
     def least(self, participants: int) -> float:
         return self.options(participants)[0].std_error
+
+
+def in_rounds(rounds: ExpectedRounds, participants: int) -> Option:
+    """A search in rounds as an option."""
+    people = math.ceil(participants / len(rounds.question.shares))
+    reason = (
+        f"in five rounds, each person is asked on which side of one threshold they are; {people:,} people for each"
+        f" quantile. Asked about the true quantile, they would have {rounds.least(participants):.4g}."
+    )
+    return Option(ROUNDS, rounds.protocol(participants), rounds.error(participants), 1, reason)
 
 
 def built_for(
@@ -182,7 +227,7 @@ def built_for(
 
 
 @lru_cache(maxsize=128)
-def _built(name: str, domain: Domain, epsilon: Decimal, buckets: int, workload: str) -> Mechanism:
+def _built(name: str, domain: Domain, epsilon: Decimal, buckets: int, workload: Workload) -> Mechanism:
     """Built once: some are designed by a program, and several questions of a study may ask the same."""
     return build(name, domain, epsilon=epsilon, buckets=buckets, workload=workload)
 
@@ -200,23 +245,32 @@ def buckets_for(question: Distribution) -> int:
 
 def at_points(question: DistributionQuestion, epsilon: Decimal) -> Mechanism | None:
     """Bins that end where the question does, if it names points of numbers."""
-    domain, ends = question.domain.line, question.intervals()
+    inside = edges_at(question)
+    return build("binned", question.domain, epsilon=epsilon, edges=inside) if inside else None
+
+
+def edges_at(question: Any) -> list[Decimal]:
+    """Where bins end such that they tell the intervals of a question exactly; none where it names no points."""
+    domain = question.domain.line
+    ends: tuple[Any, ...] = getattr(question, "intervals", tuple)()
     if domain is None:
-        return None
+        return []
     # A bin ends before its edge: the next possible answer above a point, or right after the point on a continuum.
     size = max(abs(Decimal(domain.low)), abs(Decimal(domain.high)))
     after = domain.spacing or Decimal((0, (1,), size.adjusted() - AFTER))
     edges = {Decimal(low) for low, _ in ends if low is not None}
     edges |= {Decimal(high) + after for _, high in ends if high < domain.high}
-    inside = sorted(edge for edge in edges if domain.low < edge <= domain.high)
-    return build("binned", domain, epsilon=epsilon, edges=inside) if inside else None
+    return sorted(edge for edge in edges if domain.low < edge <= domain.high)
 
 
 def planner(request: Request) -> Planner:
     """Checks the request; the prior is a `Prior`, answers of earlier days, or the shares of categories."""
     request.refuse_mechanism()
     question: Any = request.question
-    methods = tuple(request.registered(Distribution))
+    wanted = request.methods or ()
+    rounds = ROUNDS in wanted and question.ends_at_buckets and question.domain.line is not None
+    others = replace(request, methods=tuple(name for name in wanted if name != ROUNDS)) if rounds else request
+    methods = (*others.registered(Distribution), *([ROUNDS] if rounds else []))
     prior = expected_of(question.domain, request.prior)
     if isinstance(question, Distribution):
         workloads.check(question)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,32 +17,21 @@ from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.compose.keyed import neutral_law, odds_left
 from sottovoce.core.channel.facets import outputs_of
-from sottovoce.core.domain import Domain, Pair
+from sottovoce.core.domain import Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.design import group as designed
+from sottovoce.core.registry import builder
 from sottovoce.estimate.group_mean.law import GroupLaw, Totals, key_law, reading_law
 from sottovoce.estimate.group_mean.ratio import Ratios
 from sottovoce.estimate.group_mean.truth import Crowd, value_numbers
 from sottovoce.estimate.request import Target
-from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce.mechanisms.group.common import KEYS, NOTHING_LEFT, group_key
-from sottovoce.mechanisms.mean import bernoulli as coin
-from sottovoce.mechanisms.mean import laplace as noise
-from sottovoce.mechanisms.mean import nprr as levels
-from sottovoce.mechanisms.mean import piecewise as window
 from sottovoce.study.planners.base import OWNER, Expectation, Option, Planner, Request, RootWays, no_method
 
 Floats = NDArray[np.float64]
-BUILDERS: dict[str, Callable[..., Mechanism]] = {
-    "group-laplace": laplace.build,
-    "group-bernoulli": bernoulli.build,
-    "group-nprr": nprr.build,
-    "group-piecewise": piecewise.build,
-    "group-designed": designed.build,
-}
+METHODS = ("group-laplace", "group-bernoulli", "group-nprr", "group-piecewise", "group-designed")
 LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 # Shares of the budget for the value: first these, then steps to either side of the best so far. Programs take longer.
 SPLITS = tuple(Decimal(place) / 20 for place in (3, 5, 7, 9, 11, 13, 15, 17, 19, 20))
@@ -88,21 +77,20 @@ class GroupCandidate:
 
     @cached_property
     def average(self) -> float:
-        """Their average over the groups."""
+        """Average of the variances over the groups."""
         return float(self.variances.mean())
 
     @property
     def method(self) -> str:
-        """Its name, with the parameters that differ from others of the same mechanism."""
+        """Name of the option, with the parameters that differ from others of the same mechanism."""
         options = "".join(f", {name}={value}" for name, value in self.inner.options if name != "prior")
         return f"{self.inner.method} ({self.key} key, {self.inner.part.normalize():f} for the value{options})"
 
     def build(self, domain: Pair, epsilon: Decimal) -> Mechanism:
         """The mechanism itself."""
         options = dict(self.inner.options)
-        return BUILDERS[self.inner.method](
-            domain, epsilon=epsilon, value_epsilon=self.inner.part, key=self.key, **options
-        )
+        build = builder(self.inner.method)
+        return build(domain, epsilon=epsilon, value_epsilon=self.inner.part, key=self.key, **options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +99,8 @@ class GroupPlanner(Planner):
 
     Without a prior, groups are assumed to have equal shares and values to be spread evenly.
     """
+
+    measure: ClassVar[str] = "a group's mean, root mean square over the groups"
 
     domain: Pair
     crowd: Crowd
@@ -121,10 +111,6 @@ class GroupPlanner(Planner):
     @property
     def subject(self) -> str:
         return f"Means of {len(self.crowd.shares)} groups"
-
-    @property
-    def measure(self) -> str:
-        return "a group's mean, root mean square over the groups"
 
     def ways(self, epsilon: Decimal) -> RootWays:
         candidates = search(self.domain, epsilon, self.crowd, self.methods, informed=self.informed, target=self.target)
@@ -149,15 +135,19 @@ class GroupPlanner(Planner):
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
         errors = [one.std_error for one in best.expected]
-        yield f"Standard errors of the groups are from {min(errors):.4g} to {max(errors):.4g}."
+        least, most = f"{min(errors):.4g}", f"{max(errors):.4g}"
+        if least == most:
+            yield f"The standard error of each group is {most}."
+        else:
+            yield f"Standard errors of the groups are from {least} to {most}."
         small = [one.label for one in best.expected if one.needed > participants]
         if not small:
             yield "All groups are estimable."
             return
         named = ", ".join(map(repr, small[:8])) + (" and more" if len(small) > 8 else "")
-        most = max(one.needed for one in best.expected)
+        needed = max(one.needed for one in best.expected)
         yield (
-            f"{len(small)} of {len(errors)} groups are not estimable ({named}): that takes {most:,} participants or a"
+            f"{len(small)} of {len(errors)} groups are not estimable ({named}): that takes {needed:,} participants or a"
             " larger epsilon."
         )
 
@@ -177,7 +167,7 @@ def planner(request: Request) -> GroupPlanner:
         raise reject("prior", OWNER, "a pair of the shares of the groups and the priors of their values", prior)
     shares, priors = prior
     crowd = Crowd.of(domain, shares, priors, OWNER)
-    return GroupPlanner(domain, crowd, priors is not None, tuple(request.listed(list(BUILDERS))), request.target)
+    return GroupPlanner(domain, crowd, priors is not None, tuple(request.listed(list(METHODS))), request.target)
 
 
 def search(
@@ -274,7 +264,7 @@ def inner_at(
     if part < _LEAST_PART * budget:
         return None
     try:
-        channel = _channel(domain.value, part, method, dict(options))
+        channel = builder(method.removeprefix("group-"))(domain.value, epsilon=part, **dict(options)).channel
     except ParameterError:
         return None
     neutral = neutral_law(channel)
@@ -285,18 +275,6 @@ def inner_at(
     law = reading_law(channel, neutral)
     moments = crowd.moments(channel, law[0], (float(low + origin), float(high + origin)))
     return Inner(method, part, options, channel, left, law, moments)
-
-
-def _channel(value: Domain, part: Decimal, method: str, options: dict[str, Any]) -> Channel:
-    if method == "group-designed":
-        return designed.inner_table(**options)(value, part)
-    plain = {
-        "group-laplace": noise.build,
-        "group-bernoulli": coin.build,
-        "group-nprr": levels.build,
-        "group-piecewise": window.build,
-    }
-    return plain[method](value, epsilon=part, **options).channel
 
 
 def _ratios(inner: Inner, crowd: Crowd, key: str, target: Target = Target.POPULATION) -> Ratios | None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
@@ -44,19 +44,14 @@ class MeanPlanner(Planner):
     most 10 % above the least possible worst case.
     """
 
+    subject: ClassVar[str] = "Mean of a number"
+    measure: ClassVar[str] = "the mean"
+
     domain: Domain
     belief: Prior
     informed: bool
     methods: tuple[str, ...]
     spread: float  # added to the variance of one answer by sampling
-
-    @property
-    def subject(self) -> str:
-        return "Mean of a number"
-
-    @property
-    def measure(self) -> str:
-        return "the mean"
 
     def ways(self, epsilon: Decimal) -> RootWays:
         candidates = [

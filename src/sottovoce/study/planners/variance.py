@@ -26,18 +26,12 @@ class VariancePlanner(Planner):
     """
 
     fewest: ClassVar[int] = 100
+    subject: ClassVar[str] = "Variance of a number"
+    measure: ClassVar[str] = "the variance"
     domain: Integers | Interval
     prior: Prior | None
     methods: tuple[str, ...]
     mechanism: str | None
-
-    @property
-    def subject(self) -> str:
-        return "Variance of a number"
-
-    @property
-    def measure(self) -> str:
-        return "the variance"
 
     def ways(self, epsilon: Decimal) -> VarianceWays:
         return VarianceWays(self, epsilon)

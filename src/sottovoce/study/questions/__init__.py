@@ -33,3 +33,8 @@ def file_kinds() -> dict[str, type[StudyQuestion]]:
     """The kinds that a study file can ask."""
     known = {kind: study_class(question_class(kind)) for kind in QUESTIONS}
     return {kind: own for kind, own in known.items() if own.keys}
+
+
+def file_words() -> list[str]:
+    """The words that a study file may write as `ask`."""
+    return [own.word or kind for kind, own in file_kinds().items() if not own.is_form]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -13,19 +13,29 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Distribution, Question
+from sottovoce.core.question import Distribution, Frequency, Question
+from sottovoce.core.question.reasons import ANSWERED
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.study import charts
 from sottovoce.study.charts import Point
-from sottovoce.study.dossier.pages import listed
+from sottovoce.study.display import findings
+from sottovoce.study.display.cross_tables import CrossTable
+from sottovoce.study.display.findings import Finding
+from sottovoce.study.display.numbers import NumberScale
+from sottovoce.study.display.shown import ShownResult
+from sottovoce.study.documents.elements import listed
 from sottovoce.study.plan import Plan
 from sottovoce.study.population import ExpectedAnswers, number_domain, plain_number
 from sottovoce.study.question_tables import QuestionTable
-from sottovoce.study.questions.result_lines import ResultLine, estimate_lines
+from sottovoce.study.questions.result_lines import ResultLine, estimate_lines, level_of_each
+from sottovoce.study.words import measure_name
 
 Truth = dict[tuple[str, str], float]  # by measure and label, as the results have them
+SILENT = 0.1  # share of those who give no answer, where nothing is known
+WITHIN = "within-groups"  # the kind of questions that are asked within groups
+REASONS = "reasons"  # the estimate of the shares of reasons, beside that of those who answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +43,11 @@ class StudyQuestion:
     """A question of a study. Defaults fit a question about one answer, which is a number or a category."""
 
     keys: ClassVar[tuple[str, ...]] = ()  # of its table in a file, beside those of every question; none: not in files
+    word: ClassVar[str] = ""  # what files write as `ask`, where it is another word than the kind
     shares_report: ClassVar[bool] = False  # whether the report of a distribution can answer it as well
     compares_groups: ClassVar[bool] = False
+    by_group: ClassVar[str] = ""  # the kind that asks it by group, where the table of a file has `by`
+    is_form: ClassVar[bool] = False  # whether files write it as another kind with further keys
     asked: Asked
 
     @property
@@ -57,18 +70,45 @@ class StudyQuestion:
     def goal(self, size: Decimal, *, points: bool) -> Decimal:
         """Half the width of an interval that a goal asks for; points are hundredths of a share."""
         if points and not self.question.is_share:
-            raise ParameterError(f"Points are for shares; {self.asked.name} is a {self.question.noun}.")
+            raise ParameterError(
+                f"The goal in points does not fit question '{self.asked.name}' (a {self.question.noun}): points are"
+                f' hundredths of a share. Write "{self.asked.name} +- {size}".'
+            )
         if size <= 0:
             raise ParameterError(f"The goal of {self.asked.name} must be above 0.")
         return size / 100 if points else size
 
     def default_prior(self) -> Any:
-        """The expected answers where nothing is known."""
-        return None
+        """The expected answers where nothing is known; with reasons of numbers, one person in ten gives one."""
+        reasons = len(self.asked.missing)
+        return ([1 - SILENT, *[SILENT / reasons] * reasons], None) if reasons and self.answers_apart else None
 
     def half_width(self, plan: Plan, level: float) -> float:
         """The expected half-width of a plan of the question with its reasons; of groups, that of one of them."""
         return plan.best.half_width(level)
+
+    # --- arms of an experiment -------------------------------------------------------------------
+    @property
+    def compared_values(self) -> int | None:
+        """How many of its numbers are compared between two arms; None where the plan has no error of them."""
+        return 1
+
+    def compared(self, estimates: Estimates) -> dict[str, Estimate]:
+        """The estimates that are compared between arms, by what they are; reasons for giving no answer are not."""
+        return {name: one for name, one in estimates.items() if name != REASONS and isinstance(one, Estimate)}
+
+    @property
+    def adds_over_strata(self) -> bool:
+        """Whether estimates of public strata can be combined: by weighted means, or by weighted shares of cells."""
+        room = self.asked.full_question.room
+        if self.asked.attributes:  # each stratum has views of its own
+            return False
+        return self.asked.full_question.averages or room in (Distribution.room, "within_groups")
+
+    @property
+    def answers_apart(self) -> bool:
+        """Whether those who answer are a group beside the reasons for giving no answer, as numbers are."""
+        return bool(self.asked.missing) and self.question.room == Distribution.room
 
     # --- the population --------------------------------------------------------------------------
     @property
@@ -101,6 +141,10 @@ class StudyQuestion:
 
     def prior(self, expected: ExpectedAnswers) -> Any:
         """What a planner of the question with its reasons takes for the expected answers."""
+        if self.answers_apart:
+            answered = replace(self, asked=replace(self.asked, missing=(), labels=())).prior(expected)
+            inside = np.array(answered) if expected.shares is not None else answered
+            return expected.with_reasons((1.0,), len(self.asked.missing)), [inside]
         if expected.shares is not None:
             return expected.with_reasons(expected.shares, len(self.asked.missing))
         return expected.laws[0].prior(self.question.domain)
@@ -142,6 +186,16 @@ class StudyQuestion:
         """The true numbers behind the lines of the results, where the answers of all are known."""
         return {}
 
+    def full_truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
+        """The true numbers among those who answered, and the shares of the reasons of the others."""
+        if not self.answers_apart:
+            return self.truth(column, estimates)
+        answered = [value for group, value in column if group == ANSWERED]
+        groups = [group for group, _ in column]
+        reasons = {(Frequency.noun, one): groups.count(one) / len(column) for one in self.asked.missing}
+        own = {name: estimate for name, estimate in estimates.items() if name != REASONS}
+        return {**reasons, **(self.truth(answered, own) if answered else {})}
+
     @property
     def period(self) -> float | None:
         """The length of a circle on which the estimates lie; None elsewhere."""
@@ -149,7 +203,10 @@ class StudyQuestion:
 
     # --- results ---------------------------------------------------------------------------------
     def answered(self, estimates: Mapping[str, Any]) -> Estimates:
-        """What was asked, read from the report of a distribution where it is one."""
+        """Answer the question among those who answered, from the report of a distribution where it is one."""
+        if self.answers_apart:
+            (estimate,) = estimates.values()
+            return {self.asked.name: estimate.among(0, self.question), REASONS: estimate.reasons}
         return {
             self.asked.name if _is_distribution(estimate) else name: (
                 estimate.answer(self.question) if _is_distribution(estimate) else estimate
@@ -159,9 +216,24 @@ class StudyQuestion:
 
     def lines(self, estimates: Estimates, level: float) -> Iterator[ResultLine]:
         """Every number of the results; several estimates are told apart by their names."""
-        for name, estimate in estimates.items():
+        own = {name: estimate for name, estimate in estimates.items() if name != REASONS}
+        for name, estimate in own.items():
             if isinstance(estimate, Estimate):
-                yield from self.estimate_lines(estimate, level, "" if len(estimates) == 1 else name)
+                yield from self._could_be(self.estimate_lines(estimate, level, name * (len(own) > 1)), estimates, level)
+        if REASONS in estimates:
+            yield from estimate_lines(estimates[REASONS], level, Frequency.noun, named=True)
+
+    def _could_be(self, lines: Iterator[ResultLine], estimates: Estimates, level: float) -> Iterator[ResultLine]:
+        """Shares among all lie between the share that was given and that share plus all who gave none."""
+        if REASONS not in estimates or not self.question.is_share:
+            yield from lines
+            return
+        apart = level_of_each(level, 2)
+        silent = min(1.0, float(np.maximum(0, estimates[REASONS].quiet_ci(apart)[1]).sum()))
+        own = next(estimate for name, estimate in estimates.items() if name != REASONS)
+        for line, wide in zip(lines, self.estimate_lines(own, apart, ""), strict=True):
+            low, high = np.clip([wide.low, wide.high], 0, 1)
+            yield replace(line, could_be=(float((1 - silent) * low), float((1 - silent) * high + silent)))
 
     def estimate_lines(self, estimate: Estimate, level: float, measure: str) -> Iterator[ResultLine]:
         """The numbers of one estimate."""
@@ -191,6 +263,66 @@ class StudyQuestion:
         share = bool(shown) and shown[0].is_share
         title, unit = f"Estimates of {self.asked.name} with intervals", "" if share else self.asked.unit
         return charts.intervals(title, rows, share=share, unit=unit, note=note)
+
+    @property
+    def value_range(self) -> tuple[float, float] | None:
+        """The possible range of the numbers that are estimated, where answers are numbers with a range."""
+        domain: Any = self.number_domain
+        if domain is None or self.period is not None or self.question.unit_power != 1:
+            return None
+        return float(domain.low), float(domain.high)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether answers are whole numbers."""
+        return self.number_domain is not None and self.number_domain.whole is not None
+
+    @property
+    def estimates_whole(self) -> bool:
+        """Whether the estimates themselves are whole numbers, such as quantiles of whole numbers."""
+        return False
+
+    def unit_of(self, measure: str) -> str:
+        """The unit of the numbers of a measure that are no shares."""
+        return self.asked.unit_of_numbers
+
+    def row_label(self, line: ResultLine, language: str) -> str:
+        """The label of a line beside a picture; the measure where there is one number."""
+        return self.asked.label(line.label, language) if line.label else measure_name(line.measure, language)
+
+    def measured(self, shown: ShownResult) -> str:
+        """What a picture shows, for its caption."""
+        if shown.scale.is_share:
+            return str(shown.words["share_of_all"])
+        return shown.with_unit(measure_name(shown.main[0].measure, shown.language))
+
+    def finding(self, shown: ShownResult) -> Finding:
+        """What the estimates say, as a sentence with a verdict."""
+        if shown.scale.is_share and len(shown.main) > 1 and not self.question.read_from_curve:
+            return shown.shares_finding()
+        return findings.plain(f"The {shown.main[0].measure} is", shown.scale, shown.main[0])
+
+    def draws_curve(self, shown: ShownResult) -> bool:
+        """Whether the picture on pages is a curve, which needs the whole width."""
+        return False
+
+    def picture(self, shown: ShownResult) -> str:
+        """The picture of the results on pages, as HTML."""
+        return shown.dots()
+
+    def beside(self, shown: ShownResult) -> str:
+        """What analysts see below the picture, as HTML: tests and ratios, which participants do not need."""
+        return ""
+
+    def published(self, shown: ShownResult) -> Iterator[tuple[str, ResultLine, NumberScale]]:
+        """The numbers for documents: what each is, its line within the possible range, and how it is written."""
+        scales = {measure: shown.scale_of(measure) for measure in dict.fromkeys(one.measure for one in shown.lines)}
+        for line in shown.lines:
+            yield self.said_of(line), scales[line.measure].bounded(line), scales[line.measure]
+
+    def cross_tables(self, shown: ShownResult) -> list[CrossTable]:
+        """The cross tables of the results, for documents; none of most questions."""
+        return []
 
     # --- the participant's page, and what participants agree to ----------------------------------
     def field(self, language: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from sottovoce.core.question import CircularMean
 from sottovoce.core.round import Estimates
 from sottovoce.study.question_tables import QuestionTable
-from sottovoce.study.questions.base import StudyQuestion, Truth
+from sottovoce.study.questions.base import WITHIN, StudyQuestion, Truth
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,7 @@ class StudyCircularMean(StudyQuestion):
     """The circular mean, such as of a time of day."""
 
     keys: ClassVar[tuple[str, ...]] = ("period",)
+    by_group: ClassVar[str] = WITHIN
 
     @classmethod
     def read(cls, table: QuestionTable) -> CircularMean | None:
@@ -29,7 +30,7 @@ class StudyCircularMean(StudyQuestion):
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
         turns = 2 * np.pi * np.array([float(value) for value in column]) / self.period
         direction = math.atan2(float(np.sin(turns).mean()), float(np.cos(turns).mean()))
-        return {(CircularMean.noun, "circular mean"): direction % (2 * math.pi) / (2 * math.pi) * self.period}
+        return {(CircularMean.noun, ""): direction % (2 * math.pi) / (2 * math.pi) * self.period}
 
     @property
     def period(self) -> float:

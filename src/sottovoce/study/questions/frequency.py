@@ -11,7 +11,7 @@ from sottovoce.core.round import Estimates
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.study.population import ExpectedAnswers
 from sottovoce.study.question_tables import RANGE, QuestionTable
-from sottovoce.study.questions.base import StudyQuestion, Truth
+from sottovoce.study.questions.base import WITHIN, StudyQuestion, Truth
 from sottovoce.study.questions.result_lines import ResultLine, estimate_lines, level_of_each
 
 
@@ -20,6 +20,7 @@ class StudyFrequency(StudyQuestion):
     """The share of each category."""
 
     keys: ClassVar[tuple[str, ...]] = ("categories", *RANGE)
+    by_group: ClassVar[str] = WITHIN
 
     @classmethod
     def read(cls, table: QuestionTable) -> Frequency | None:
@@ -47,6 +48,12 @@ class StudyFrequency(StudyQuestion):
         for line, wide in zip(estimate_lines(estimate, level), apart, strict=True):
             could_be = (max(0.0, wide.low), min(1.0, wide.high + silent))
             yield line if line.label in reasons else replace(line, could_be=could_be)
+
+    @property
+    def compared_values(self) -> int:
+        """Two shares sum to one, so that they are one comparison."""
+        count = self.asked.full_question.domain.size or 1
+        return 1 if count == 2 else count
 
     @property
     def has_order(self) -> bool:

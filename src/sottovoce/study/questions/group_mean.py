@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sottovoce.core.domain import Domain
+from sottovoce.core.language.html import Html
 from sottovoce.core.question import Frequency, GroupMean
 from sottovoce.core.round import Estimates
-from sottovoce.study.dossier.pages import Html, listed, paragraph
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.study.display import findings
+from sottovoce.study.display.findings import Finding, Verdict
+from sottovoce.study.display.shown import ShownResult
+from sottovoce.study.documents.elements import listed, paragraph
 from sottovoce.study.population import ExpectedAnswers, plain_number
 from sottovoce.study.question_tables import RANGE, QuestionTable
-from sottovoce.study.questions.base import StudyQuestion, Truth, number_field
-
-SEPARATOR = "/"  # between the name of a question and "by", for the column of the groups
+from sottovoce.study.questions.base import StudyQuestion, Truth, first_estimate, number_field
+from sottovoce.study.questions.pairs import LESS, PairColumns, difference_lines
+from sottovoce.study.questions.result_lines import ResultLine, estimate_lines
 
 
 @dataclass(frozen=True, slots=True)
-class StudyGroupMean(StudyQuestion):
+class StudyGroupMean(PairColumns, StudyQuestion):
     """The mean and the share of each group. A file of answers has the groups in a column NAME/by."""
 
     keys: ClassVar[tuple[str, ...]] = ("by", *RANGE)
@@ -41,6 +46,10 @@ class StudyGroupMean(StudyQuestion):
     def groups(self) -> int:
         return self.question.by.size or 1
 
+    @property
+    def compared_values(self) -> int:
+        return self.groups
+
     def _shares(self, expected: ExpectedAnswers) -> Sequence[float]:
         return expected.shares or (1 / self.groups,) * self.groups
 
@@ -60,33 +69,45 @@ class StudyGroupMean(StudyQuestion):
         return dict(zip(self.columns, (values, [labels[place] for place in groups]), strict=True))
 
     # --- columns and truth -----------------------------------------------------------------------
-    @property
-    def columns(self) -> list[str]:
-        return [self.asked.name, f"{self.asked.name}{SEPARATOR}by"]
-
-    def raw_answers(self, cells: Callable[[str], list[Any]], is_empty: Callable[[object], bool]) -> list[Any]:
-        """Pairs of a group and a value, or reasons for giving none."""
-        missing = self.asked.missing
-
-        def pair(group: Any, value: Any) -> Any:
-            if missing and (is_empty(group) or is_empty(value)):
-                return missing[0]
-            return value if isinstance(value, str) and value in missing else (group, value)
-
-        values, groups = cells(self.asked.key), cells(f"{self.asked.key}{SEPARATOR}by")
-        return [pair(group, value) for group, value in zip(groups, values, strict=True)]
-
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
-        return truth_by_group((*self.question.by.labels(), *self.asked.missing), column)
+        known = truth_by_group((*self.question.by.labels(), *self.asked.missing), column)
+        for line in self._differences(first_estimate(estimates), 0.95):
+            one, other = (known.get((GroupMean.noun, group)) for group in line.label.split(LESS))
+            if one is not None and other is not None:
+                known[line.measure, line.label] = one - other
+        return known
+
+    # --- results ---------------------------------------------------------------------------------
+    def estimate_lines(self, estimate: Estimate, level: float, measure: str) -> Iterator[ResultLine]:
+        """Means of the groups; with reasons for giving no answer, also the shares of groups and reasons."""
+        reasons = {*self.asked.missing}  # each is a group of that name, whose mean says nothing
+        yield from (line for line in estimate_lines(estimate, level, measure) if line.label not in reasons)
+        if reasons:
+            yield from estimate_lines(estimate.shares, level, Frequency.noun)
+        yield from self._differences(estimate, level)
+
+    def _differences(self, estimate: Estimate | None, level: float) -> list[ResultLine]:
+        return difference_lines(estimate, level, GroupMean.noun, self.asked.missing)
 
     # --- words and pictures ----------------------------------------------------------------------
-    @property
-    def has_order(self) -> bool:
-        return self.question.by.choices is None
+    def measured(self, shown: ShownResult) -> str:
+        return shown.with_unit(shown.words["mean_of_groups"])
+
+    def finding(self, shown: ShownResult) -> Finding:
+        """The two groups that differ most surely."""
+        difference = findings.strongest_difference(shown.lines, LESS)
+        if difference is None and shown.estimate is not None and int(shown.estimate.estimable.sum()) > 1:
+            return StudyQuestion.finding(self, shown)  # more groups than can be compared
+        if difference is None:
+            said = "The groups are too small to be compared."
+            return Finding("Too few reports to compare the groups", said, Verdict.RARE, "too small")
+        labels = [self.asked.label(one, shown.language) for one in (difference.group, difference.other)]
+        return findings.of_groups(difference, labels, shown.scale)
 
     def field(self, language: str) -> dict[str, Any]:
         groups = self.choices(self.question.by, language)
-        return {"kind": "pair", "choices": groups, **number_field(self.question.value.root)}
+        texts = {"group_text": self.asked.group_text(language)}
+        return {"kind": "pair", "choices": groups, **texts, **number_field(self.question.value.root)}
 
     def possible_answers(self, language: str, say: Mapping[str, str]) -> str:
         ends = {end: str(getattr(self.question.value, end, "")) for end in ("low", "high")}

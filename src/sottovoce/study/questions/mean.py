@@ -16,11 +16,9 @@ from sottovoce.study.plan import Plan
 from sottovoce.study.planners.base import normal_quantile
 from sottovoce.study.population import ExpectedAnswers
 from sottovoce.study.question_tables import RANGE, QuestionTable
-from sottovoce.study.questions.base import StudyQuestion, Truth
+from sottovoce.study.questions.base import SILENT, StudyQuestion, Truth
 from sottovoce.study.questions.group_mean import truth_by_group
 from sottovoce.study.questions.result_lines import ResultLine, estimate_lines, level_of_each
-
-SILENT = 0.1  # share of those who give no number, where nothing is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +27,7 @@ class StudyMean(StudyQuestion):
 
     keys: ClassVar[tuple[str, ...]] = RANGE
     shares_report: ClassVar[bool] = True
+    by_group: ClassVar[str] = "group-mean"
 
     @classmethod
     def read(cls, table: QuestionTable) -> Mean | None:

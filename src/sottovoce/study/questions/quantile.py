@@ -11,8 +11,15 @@ import numpy as np
 
 from sottovoce.core.question import Quantile
 from sottovoce.core.round import Estimates
+from sottovoce.study.display.findings import Finding, Verdict
+from sottovoce.study.display.numbers import SPACE
+from sottovoce.study.display.shown import ShownResult
 from sottovoce.study.question_tables import RANGE, QuestionTable
-from sottovoce.study.questions.base import StudyQuestion, Truth
+from sottovoce.study.questions.base import WITHIN, StudyQuestion, Truth
+from sottovoce.study.questions.result_lines import ResultLine
+from sottovoce.study.words import quantile_name
+
+HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +27,7 @@ class StudyQuantile(StudyQuestion):
     """Quantiles of a number."""
 
     keys: ClassVar[tuple[str, ...]] = ("quantiles", *RANGE)
+    by_group: ClassVar[str] = WITHIN
     shares_report: ClassVar[bool] = True
 
     @classmethod
@@ -37,3 +45,35 @@ class StudyQuantile(StudyQuestion):
         return {
             (Quantile.noun, f"{share:g}"): float(ranked[place]) for share, place in zip(shares, places, strict=True)
         }
+
+    @property
+    def compared_values(self) -> int:
+        return len(self.question.shares)
+
+    @property
+    def estimates_whole(self) -> bool:
+        return self.is_whole
+
+    def row_label(self, line: ResultLine, language: str) -> str:
+        return quantile_name(line.label, language)
+
+    def measured(self, shown: ShownResult) -> str:
+        return shown.with_unit(shown.words["quantiles"])
+
+    def finding(self, shown: ShownResult) -> Finding:
+        """All quantiles in one sentence; the headline is about the first."""
+        said = [f"{_part(line.label)} of the answers are at most {shown.in_words(line)}" for line in shown.main]
+        first, badge = shown.main[0], shown.scale.margin((shown.main[0].high - shown.main[0].low) / 2)
+        value, _ = shown.scale.shown(first)
+        sentence = "; ".join([said[0], *(one.replace(" of the answers", "") for one in said[1:])])
+        headline = f"{_part(first.label)} of the answers are at most {value}"
+        return Finding(_sentence(headline), f"{_sentence(sentence)}.", Verdict.ESTIMATE, value, badge)
+
+
+def _part(share: str) -> str:
+    """A share in words."""
+    return "half" if float(share) == HALF else f"{100 * float(share):g}{SPACE}%"
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ class ResultLine:
     low: float
     high: float
     could_be: tuple[float, float] | None = None
+    p_value: float = math.nan  # of a difference, adjusted for all that are compared
 
     @property
     def is_share(self) -> bool:
@@ -35,6 +37,7 @@ def estimate_lines(estimate: Estimate, level: float, measure: str = "", *, named
     low, high = estimate.quiet_ci(level)  # `StudyResults.doubts` says what speaks against them
     noun = measure or estimate.evidence.noun
     labels = [""] if len(estimate.values) == 1 and not named else estimate.axes.texts()
+    labels = ["" if label == noun else label for label in labels]  # a circular mean is its own label
     columns = (estimate.values, estimate.std_errors, low, high)
     return [
         ResultLine(noun, label, float(value), float(error), float(least), float(most))

@@ -9,9 +9,14 @@ from typing import Any, ClassVar
 
 from sottovoce.core.question import Variance
 from sottovoce.core.round import Estimates
+from sottovoce.study.display import findings
+from sottovoce.study.display.findings import Finding
+from sottovoce.study.display.shown import ShownResult
 from sottovoce.study.question_tables import RANGE, QuestionTable
 from sottovoce.study.questions.base import StudyQuestion, Truth
 from sottovoce.study.questions.mean import truth_of_numbers
+
+SPREAD = "sd"  # the measure of a standard deviation
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,4 +33,14 @@ class StudyVariance(StudyQuestion):
 
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
         truth = truth_of_numbers(column)
-        return {**truth, ("sd", ""): math.sqrt(truth[Variance.noun, ""])}
+        return {**truth, (SPREAD, ""): math.sqrt(truth[Variance.noun, ""])}
+
+    def unit_of(self, measure: str) -> str:
+        return self.asked.unit_of_numbers if measure == Variance.noun else self.asked.unit
+
+    def finding(self, shown: ShownResult) -> Finding:
+        """The standard deviation, which has the unit of the answers."""
+        spread = next((line for line in shown.lines if line.measure == SPREAD), None)
+        if spread is None:
+            return StudyQuestion.finding(self, shown)
+        return findings.plain("The standard deviation is", shown.scale_of(SPREAD), spread)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sottovoce.core.channel.base import Channel, Words
 from sottovoce.core.channel.compose.maps import NumberedMap
 from sottovoce.core.channel.compose.public import Public
 from sottovoce.core.channel.compose.stages import Chain
 from sottovoce.core.channel.facets import Memoised, need
-from sottovoce.core.declared import declared
+from sottovoce.core.declared import declared, delegated
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import count_text
 
@@ -29,6 +29,8 @@ class Cohorts(Public, Memoised):
     """
 
     kind: ClassVar[str] = "cohorts"
+    cohorts = delegated("pool.seeds")
+    mapped_in = delegated("pool.value")
 
     def check_fields(self) -> None:
         if not isinstance(self.map, NumberedMap) or not isinstance(self.inner, Chain):
@@ -41,15 +43,8 @@ class Cohorts(Public, Memoised):
     def stages(self) -> tuple[Channel, Channel]:
         return need(self.inner, Memoised).stages
 
-    @property
-    def cohorts(self) -> int:
-        return self.pool.seeds
-
     def cohort(self, public: Words) -> int:
         return self.pool.seed(self._words(public))
-
-    def mapped_in(self, cohort: int, code: Any) -> Any:
-        return self.pool.value(cohort, code)
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances with few cohorts and words of two bits: every id is enumerated, each with many outcomes."""

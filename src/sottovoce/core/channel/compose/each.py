@@ -13,7 +13,7 @@ from sottovoce.core.channel.facets import Costed, Rates, stages_of
 from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.shapes import Bundled
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, parts
+from sottovoce.core.declared import declared, delegated, parts
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
 
@@ -28,7 +28,9 @@ class Each(Channel, Bundled, Costed):
     """
 
     kind: ClassVar[str] = "each"
+    codes_are_indices: ClassVar[bool] = False  # codes are tuples
     channels: tuple[Channel, ...] = parts("channels", channel_from_spec)
+    parts = delegated("channels")
 
     def check_fields(self) -> None:
         if not 1 <= len(self.channels) <= MAX_PARTS:
@@ -37,10 +39,6 @@ class Each(Channel, Bundled, Costed):
             raise ParameterError("Channels side by side read no public words and keep no memo.")
         if not all(channel.exact for channel in self.channels):
             raise ParameterError("Channels side by side must have exact laws, which channels with floats lack.")
-
-    @property
-    def parts(self) -> tuple[Channel, ...]:
-        return self.channels
 
     @property
     def bundle(self) -> Each:
@@ -56,10 +54,6 @@ class Each(Channel, Bundled, Costed):
 
     def codes(self) -> Iterable[Any]:
         return product_codes(self.channels)
-
-    @property
-    def codes_are_indices(self) -> bool:
-        return False  # codes are tuples
 
     @property
     def words(self) -> int:

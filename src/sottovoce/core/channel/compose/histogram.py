@@ -11,7 +11,7 @@ from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_s
 from sottovoce.core.channel.facets import Costed, Summed, outputs_of, stages_of
 from sottovoce.core.channel.shapes import Binwise
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, integer, part
+from sottovoce.core.declared import declared, delegated, integer, part
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
 from sottovoce.core.spec_cost import Effort, effort, steps, summed
@@ -30,6 +30,7 @@ class Histogram(Channel, Binwise, Summed, Costed):
     kind: ClassVar[str] = "histogram"
     k: int = integer(2, MAX_BINS)
     part: Channel = part("channel", channel_from_spec)
+    inputs = delegated("k")
 
     def check_fields(self) -> None:
         part = self.part
@@ -46,10 +47,6 @@ class Histogram(Channel, Binwise, Summed, Costed):
     @property
     def parts(self) -> tuple[Channel, ...]:
         return (self.part,)
-
-    @property
-    def inputs(self) -> int:
-        return self.k
 
     @property
     def words(self) -> int:

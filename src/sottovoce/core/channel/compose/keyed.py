@@ -37,6 +37,7 @@ class Keyed(Channel, Grouped, Numbered, Costed):
     """
 
     kind: ClassVar[str] = "keyed"
+    codes_are_indices: ClassVar[bool] = False  # codes are pairs
     key: Subset | Bits = part("channel", channel_from_spec)
     inner: Channel = part("channel", channel_from_spec)
     neutral: tuple[int, ...] = integers(0, UNIT)
@@ -82,10 +83,6 @@ class Keyed(Channel, Grouped, Numbered, Costed):
 
     def codes(self) -> Iterable[Any]:
         return product_codes((self.key, self.inner))
-
-    @property
-    def codes_are_indices(self) -> bool:
-        return False  # codes are pairs
 
     @property
     def words(self) -> int:

@@ -11,7 +11,7 @@ from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.facets import Rates
-from sottovoce.core.declared import Declared, declared, integer
+from sottovoce.core.declared import Declared, declared, delegated, integer
 from sottovoce.core.params import check_integer, reject
 
 
@@ -46,16 +46,12 @@ class Choice(NamedTuple):
 class _Chosen(Declared):
     """What maps that read one choice share."""
 
+    accepts = delegated("choice.accepts")
+    tries = delegated("choice.tries")
+
     @property
     def choice(self) -> Choice:
         raise NotImplementedError
-
-    def accepts(self, words: Words) -> bool:
-        return self.choice.accepts(words)
-
-    @property
-    def tries(self) -> Fraction:
-        return self.choice.tries
 
 
 @declared
@@ -69,6 +65,8 @@ class MultiplierMap(_Chosen):
     k: int = integer()
     order: int = integer()
     bits: int = integer(default=WORD)
+    inputs = delegated("k")
+    outputs = delegated("order")
 
     def check_fields(self) -> None:
         if self.bits not in (2, 4, 6, 8, WORD):
@@ -81,14 +79,6 @@ class MultiplierMap(_Chosen):
     @property
     def choice(self) -> Choice:
         return Choice(self.order - 1, self.bits)
-
-    @property
-    def inputs(self) -> int:
-        return self.k
-
-    @property
-    def outputs(self) -> int:
-        return self.order
 
     def apply(self, words: Words, code: int) -> int:
         return (self.choice.of(words) + 1) * code % self.order
@@ -117,6 +107,7 @@ class AskedMap(_Chosen):
     k: int = integer()
     asked: int = integer()
     bits: int = integer(default=WORD)
+    inputs = delegated("k")
 
     def check_fields(self) -> None:
         if self.bits not in (2, 4, 6, 8, WORD):
@@ -127,10 +118,6 @@ class AskedMap(_Chosen):
     @property
     def choice(self) -> Choice:
         return Choice(self.k, self.bits)
-
-    @property
-    def inputs(self) -> int:
-        return self.k
 
     @property
     def outputs(self) -> int:
@@ -154,8 +141,12 @@ class NumberedMap(Declared, ABC):
 
     kind: ClassVar[str]
     orthogonal: ClassVar[bool] = False  # the columns of two codes, over all functions and positions, have no product
+    keeps_inner: ClassVar[bool] = False  # small instances have the same inner channel, whose codes are few already
+    k: int
     bits: int
     __slots__ = ()
+    accepts = delegated("choice.accepts")
+    tries = delegated("choice.tries")
 
     @property
     @abstractmethod
@@ -163,16 +154,15 @@ class NumberedMap(Declared, ABC):
         """How many functions there are."""
 
     @property
-    @abstractmethod
     def inputs(self) -> int:
         """How many codes there are."""
+        return self.k
 
     @property
     @abstractmethod
     def outputs(self) -> int:
         """How many values there are."""
 
-    @abstractmethod
     @abstractmethod
     def value(self, seed: int, code: int) -> int:
         """The value of a code under the function with this number."""
@@ -189,13 +179,6 @@ class NumberedMap(Declared, ABC):
     @property
     def choice(self) -> Choice:
         return Choice(self.seeds, self.bits)
-
-    def accepts(self, words: Words) -> bool:
-        return self.choice.accepts(words)
-
-    @property
-    def tries(self) -> Fraction:
-        return self.choice.tries
 
     def seed(self, words: Words) -> int:
         """The number of the function: `below(seeds)` read from the first word."""

@@ -17,7 +17,6 @@ from sottovoce.core.channel.facets import (
     Costed,
     Extremal,
     Facet,
-    Numbered,
     Numeric,
     Scale,
     facet,
@@ -27,15 +26,15 @@ from sottovoce.core.channel.facets import (
     trusted,
 )
 from sottovoce.core.channel.numeric.rounding import Rounding
-from sottovoce.core.channel.shapes import Mixed
+from sottovoce.core.channel.shapes import Indexed, Mixed
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, integers, parts
+from sottovoce.core.declared import declared, delegated, integers, parts
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
 
 
 @declared
-class Mix(Channel, Mixed, Numbered, Numeric, Extremal, Costed):
+class Mix(Indexed, Mixed, Numeric, Extremal, Costed):
     """Channel c with probability weights[c] / 2**53; its outputs come after those of the channels before it.
 
     The alphabets are disjoint, so a report shows which channel was chosen; the choice is independent of the code.
@@ -45,6 +44,7 @@ class Mix(Channel, Mixed, Numbered, Numeric, Extremal, Costed):
     weights: tuple[int, ...] = integers(1, UNIT)
     channels: tuple[Channel, ...] = parts("channels", channel_from_spec)
     _starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    parts = delegated("channels")
 
     def check_fields(self) -> None:
         if len(self.weights) < 2 or len(self.weights) != len(self.channels) or sum(self.weights) != UNIT:
@@ -62,10 +62,6 @@ class Mix(Channel, Mixed, Numbered, Numeric, Extremal, Costed):
             raise ParameterError(f"The channels of a mix must take the same codes. Got {sorted(codes)!s:.80}.")
         starts = accumulate((outputs_of(channel) or 0 for channel in self.channels), initial=0)
         object.__setattr__(self, "_starts", tuple(starts))
-
-    @property
-    def parts(self) -> tuple[Channel, ...]:
-        return self.channels
 
     def has(self, kind: type[Facet]) -> bool:
         return kind is not Numeric or all(facet(channel, Numeric) for channel in self.channels)
@@ -104,10 +100,6 @@ class Mix(Channel, Mixed, Numbered, Numeric, Extremal, Costed):
     @property
     def outputs(self) -> int:
         return self.starts()[-1]
-
-    @property
-    def payload_bits(self) -> int:
-        return (self.outputs - 1).bit_length()
 
     def _branch(self, report: int) -> tuple[int, int]:
         """The channel of a report, and what that channel reported."""

@@ -29,7 +29,7 @@ from sottovoce.core.channel.finite.bits import Bits
 from sottovoce.core.channel.finite.block import ArcSets, Block
 from sottovoce.core.channel.shapes import Asking
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import INTEGER, Declared, Form, declared, from_kinds, integer, part
+from sottovoce.core.declared import INTEGER, Declared, Form, declared, delegated, from_kinds, integer, part
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, count_text, reject
 from sottovoce.core.spec_cost import Effort, effort, summed
@@ -59,9 +59,12 @@ class HashMap(Declared):
     """The hash family of `sottovoce.core.arithmetic.hashing` from k codes to g values."""
 
     kind: ClassVar[str] = "hash"
+    tries: ClassVar[Fraction] = Fraction(1)
     k: int = integer()
     g: int = integer()
     bits: int = integer(default=WORD)
+    inputs = delegated("k")
+    outputs = delegated("g")
 
     def check_fields(self) -> None:
         if self.bits not in (4, 6, 8, WORD):
@@ -70,23 +73,11 @@ class HashMap(Declared):
         check_integer("k", self.kind, self.k, 2, 1 << half)
         check_integer("g", self.kind, self.g, 2, 1 << min(20, half))
 
-    @property
-    def inputs(self) -> int:
-        return self.k
-
-    @property
-    def outputs(self) -> int:
-        return self.g
-
     def apply(self, words: Words, code: int) -> int:
         return hash_value(words[0], words[1], code, self.g, self.bits)
 
     def accepts(self, words: Words) -> bool:
         return True
-
-    @property
-    def tries(self) -> Fraction:
-        return Fraction(1)
 
     def rates(self, inner: Rates) -> Rates:
         """Another code supports a report through a collision with the true one, or by chance."""
@@ -111,6 +102,7 @@ class PoolMap(NumberedMap):
     g: int = integer(2, MAX_ORDER)
     digits: int = integer(1, 24)
     bits: int = integer(default=WORD)
+    outputs = delegated("g")
 
     def check_fields(self) -> None:
         if not is_order(self.g):
@@ -126,14 +118,6 @@ class PoolMap(NumberedMap):
     @property
     def seeds(self) -> int:
         return int(self.g**self.digits)
-
-    @property
-    def inputs(self) -> int:
-        return self.k
-
-    @property
-    def outputs(self) -> int:
-        return self.g
 
     def value(self, seed: int, code: int) -> int:
         """The value of a code under the map with this number."""
@@ -165,6 +149,7 @@ MAPS = {
     "multiplier": "core.channel.compose.maps:MultiplierMap",
     "asked": "core.channel.compose.maps:AskedMap",
     "bloom": "core.channel.compose.rows:BloomMap",
+    "parities": "core.channel.compose.parities:ParityMap",
     "rows": "core.channel.compose.rows:RowMap",
     "permutations": "core.channel.compose.rows:PermutationMap",
 }
@@ -183,6 +168,16 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
     kind: ClassVar[str] = "public"
     map: Map = part("map", map_from_spec)
     inner: Channel = part("channel", channel_from_spec)
+    last = delegated("inner")
+    inputs = delegated("map.inputs")
+    words = delegated("inner.words")
+    payload_bits = delegated("inner.payload_bits")
+    outputs = delegated("inner.outputs")
+    contains = delegated("inner.contains")
+    public_bits = delegated("map.bits")
+    tries = delegated("map.tries")
+    seeds = delegated("pool.seeds")
+    bit_rate = delegated("inner.bit_rate")
 
     def check_fields(self) -> None:
         if self.map.outputs != self.inner.inputs or not self.inner.codes_are_indices:
@@ -203,10 +198,6 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
     def parts(self) -> tuple[Channel, ...]:
         return (self.inner,)
 
-    @property
-    def last(self) -> Channel:
-        return self.inner
-
     def has(self, kind: type[Facet]) -> bool:
         if kind is Numbered or kind is Masked:
             return facet(self.inner, kind) is not None
@@ -217,53 +208,22 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
             return isinstance(bits, Bits) and bits.encoding == "optional" and not bits.rates_vary
         return kind is not Pooled or (isinstance(self.map, NumberedMap) and not self.inner.publics)
 
-    @property
-    def inputs(self) -> int:
-        return self.map.inputs
-
-    @property
-    def words(self) -> int:
-        return self.inner.words
-
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         # An inner channel that declares no public words is audited without them, so it is given none.
         return self.inner.sample(self.mapped(code, public), coins, public if self.inner.publics else NO_WORDS)
 
     @property
-    def payload_bits(self) -> int:
-        return self.inner.payload_bits
-
-    @property
-    def outputs(self) -> int:
-        return trusted(self.inner, Numbered).outputs
-
-    def contains(self, report: int) -> bool:
-        return self.inner.contains(report)
-
-    @property
     def publics(self) -> int:
         return self.inner.publics + 1
 
-    @property
-    def public_bits(self) -> int:
-        return self.map.bits
-
     def accepts(self, public: Words) -> bool:
         return self.map.accepts(self._words(public)) and self.inner.accepts(public)
-
-    @property
-    def tries(self) -> Fraction:
-        return self.map.tries
 
     @property
     def pool(self) -> NumberedMap:
         if not isinstance(self.map, NumberedMap):
             raise TypeError("The maps of this channel are not numbered.")
         return self.map
-
-    @property
-    def seeds(self) -> int:
-        return self.pool.seeds
 
     def seed(self, public: Words) -> int:
         return self.pool.seed(self._words(public))
@@ -316,9 +276,6 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
     def mask(self, code: int, public: Words = NO_WORDS) -> int:
         return trusted(self.inner, Masked).mask(self.mapped(code, public), public)
 
-    def bit_rate(self, place: int) -> Rates:
-        return trusted(self.inner, Masked).bit_rate(place)
-
     def effort(self) -> Effort:
         return summed(self, effort(self.inner))
 
@@ -326,7 +283,8 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
         if isinstance(self.map, NumberedMap) and isinstance(self.inner, Bits):  # masks have many outcomes for each id
             small = self.inner.smallest()
             return tuple(type(self)(few, small) for few in self.map.smallest(small.inputs))
-        inners = self.inner.miniatures()
+        kept = isinstance(self.map, NumberedMap) and self.map.keeps_inner
+        inners = (self.inner,) if kept else self.inner.miniatures()
         if isinstance(self.map, AskedMap) and isinstance(self.inner, Bits):  # fewer bits, times as many ids as codes
             inners = (Bits(min(self.inner.k, 2), self.inner.p, self.inner.q, self.inner.encoding),)
         return tuple(type(self)(small, inner) for inner in inners for small in self.map.miniatures(inner.inputs))

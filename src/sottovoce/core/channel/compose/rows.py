@@ -13,7 +13,7 @@ from sottovoce.core.arithmetic.hashing import WORD, hash_value
 from sottovoce.core.channel.compose.maps import NumberedMap
 from sottovoce.core.channel.facets import Rates
 from sottovoce.core.channel.finite.bits import MAX_BLOCKS
-from sottovoce.core.declared import INTEGER, Form, declared, integer
+from sottovoce.core.declared import INTEGER, Form, declared, delegated, integer
 from sottovoce.core.params import check_integer, reject
 
 MAX_FUNCTIONS = 1 << 24
@@ -54,10 +54,6 @@ class BloomMap(NumberedMap):
         return int(self.g**self.digits)
 
     @property
-    def inputs(self) -> int:
-        return self.k
-
-    @property
     def outputs(self) -> int:
         return int(self.g**self.blocks)
 
@@ -93,19 +89,12 @@ class RowMap(NumberedMap):
     blocks: int = integer(1, MAX_BLOCKS)
     rows: int = integer(1, 1 << 16)
     bits: int = integer(default=WORD)
+    seeds = delegated("rows")
 
     def check_fields(self) -> None:
         if self.g & (self.g - 1) or self.outputs > 1 << MAX_BLOCKS:
             raise reject("g", self.kind, "a power of two, with g**blocks of at most 2**20", self.g)
         self.check_seeds("rows")
-
-    @property
-    def seeds(self) -> int:
-        return self.rows
-
-    @property
-    def inputs(self) -> int:
-        return self.k
 
     @property
     def outputs(self) -> int:
@@ -142,6 +131,7 @@ class PermutationMap(NumberedMap):
     prime: int = integer(2, MAX_ORDER)
     g: int = integer()
     bits: int = integer(default=WORD)
+    outputs = delegated("g")
 
     def check_fields(self) -> None:
         check_integer("k", self.kind, self.k, 2, self.prime)
@@ -153,14 +143,6 @@ class PermutationMap(NumberedMap):
     @property
     def seeds(self) -> int:
         return self.prime * (self.prime - 1)
-
-    @property
-    def inputs(self) -> int:
-        return self.k
-
-    @property
-    def outputs(self) -> int:
-        return self.g
 
     def value(self, seed: int, code: int) -> int:
         slope, start = divmod(seed, self.prime)

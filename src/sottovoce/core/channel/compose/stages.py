@@ -34,9 +34,9 @@ from sottovoce.core.channel.facets import (
 from sottovoce.core.channel.finite.bits import Bits, bits_ratio
 from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
-from sottovoce.core.channel.vector.place import Place, Slots
+from sottovoce.core.channel.vector.place import Place
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, part
+from sottovoce.core.declared import declared, delegated, part
 from sottovoce.core.errors import ParameterError, PrivacyError, TooLargeError
 from sottovoce.core.params import count_text
 from sottovoce.core.spec_cost import Effort, effort, short_steps, steps, summed
@@ -54,6 +54,18 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
 
     first: Channel = part("channel", channel_from_spec)
     second: Channel = part("channel", channel_from_spec)
+    last = delegated("second")
+    inputs = delegated("first.inputs")
+    codes = delegated("first.codes")
+    codes_are_indices = delegated("first.codes_are_indices")
+    rounding = delegated("first.rounding")
+    dimensions = delegated("first.dimensions")
+    slots = delegated("first.slots")
+    payload_bits = delegated("second.payload_bits")
+    outputs = delegated("second.outputs")
+    publics = delegated("second.publics")
+    accepts = delegated("second.accepts")
+    contains = delegated("second.contains")
 
     def check_fields(self) -> None:
         reports = _reports(self.first)
@@ -76,10 +88,6 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
     def parts(self) -> tuple[Channel, ...]:
         return self.first, self.second
 
-    @property
-    def last(self) -> Channel:
-        return self.second
-
     def has(self, kind: type[Facet]) -> bool:
         """Answers are read by the first stage, and reports are those of the second."""
         if kind is Numbered:
@@ -87,52 +95,11 @@ class _Composed(Channel, Relaying, Numbered, Rounded, Vectors, Slotted, Costed):
         return kind not in (Rounded, Vectors, Slotted) or facet(self.first, kind) is not None
 
     @property
-    def inputs(self) -> int:
-        return self.first.inputs
-
-    def codes(self) -> Iterable[int]:
-        return self.first.codes()
-
-    @property
-    def codes_are_indices(self) -> bool:
-        return self.first.codes_are_indices
-
-    @property
-    def rounding(self) -> Rounding:
-        return trusted(self.first, Rounded).rounding
-
-    @property
-    def dimensions(self) -> int:
-        return trusted(self.first, Vectors).dimensions
-
-    @property
-    def slots(self) -> Slots:
-        return trusted(self.first, Slotted).slots
-
-    @property
     def words(self) -> int:
         return self.first.words + self.second.words
 
     def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
         return self.second.sample(self.first.sample(code, coins), coins, public)
-
-    @property
-    def payload_bits(self) -> int:
-        return self.second.payload_bits
-
-    @property
-    def outputs(self) -> int:
-        return trusted(self.second, Numbered).outputs
-
-    @property
-    def publics(self) -> int:
-        return self.second.publics
-
-    def accepts(self, public: Words) -> bool:
-        return self.second.accepts(public)
-
-    def contains(self, report: int) -> bool:
-        return self.second.contains(report)
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         if isinstance(self.first, Rounding):

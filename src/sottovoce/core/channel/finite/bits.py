@@ -15,7 +15,7 @@ from sottovoce.core.channel.closed_forms import Guarded
 from sottovoce.core.channel.facets import Costed, Facet, Masked, Rates, Supporting
 from sottovoce.core.channel.listing import CodeList, combination
 from sottovoce.core.coins import Coins, flips_span
-from sottovoce.core.declared import Form, declared, integer, of_form, text
+from sottovoce.core.declared import Form, declared, delegated, integer, of_form, text
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.params import check_index, check_integer, reject
 from sottovoce.core.spec_cost import Effort, short_steps, summed
@@ -58,6 +58,7 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
     q: int | tuple[int, ...] = of_form(_RATES)
     encoding: str = text(*ENCODINGS, default="onehot")
     ones: int = integer(default=1)
+    payload_bits = delegated("k")
 
     def check_fields(self) -> None:
         least = 1 if self.encoding != "onehot" else 2
@@ -169,10 +170,6 @@ class Bits(Channel, Supporting, Masked, Guarded, Costed):
             report |= coins.flip((UNIT, num)[place < self.k]) << place
         coins.seek(end)
         return report & (1 << self.k) - 1
-
-    @property
-    def payload_bits(self) -> int:
-        return self.k
 
     def contains(self, report: int) -> bool:
         return 0 <= report < 1 << self.k and (report & self.shown).bit_count() <= 1

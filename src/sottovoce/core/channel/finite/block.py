@@ -8,10 +8,10 @@ from typing import ClassVar, Protocol
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
-from sottovoce.core.channel.facets import Contrast, Facet, Numbered, Rates, Supporting
-from sottovoce.core.channel.shapes import Blocked
+from sottovoce.core.channel.facets import Contrast, Facet, Rates, Supporting
+from sottovoce.core.channel.shapes import Blocked, Indexed
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import Declared, declared, from_kinds, in_units, integer, part
+from sottovoce.core.declared import Declared, declared, delegated, from_kinds, in_units, integer, part
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.specs import Spec
 
@@ -26,7 +26,6 @@ class Sets(Protocol):
     @property
     def size(self) -> int: ...
     def output(self, code: int, index: int, inside: bool) -> int: ...
-    def inside(self, code: int, index: int) -> int: ...
     def member(self, code: int, output: int) -> bool: ...
     def rates(self, inside: Fraction) -> Rates | Contrast | None: ...
     def miniatures(self) -> tuple[Sets, ...]: ...
@@ -37,7 +36,7 @@ class Sets(Protocol):
 class HadamardSets(Declared):
     """Rows of Hadamard matrices: code c lies in group c mod `groups` and has row r = c // groups + 1 there.
 
-    Its set is the half of its group's `order` outputs where the row is +1: those y with an even number of
+    The set of a code is the half of its group's `order` outputs where the row is +1: those y with an even number of
     common bits with r. (Row 0 is constant and not used.) Sets of one group meet in half of each other, sets of
     different groups not at all.
     """
@@ -63,12 +62,6 @@ class HadamardSets(Declared):
     def member(self, code: int, output: int) -> bool:
         group, row = code % self.groups, code // self.groups + 1
         return output // self.order == group and (output % self.order & row).bit_count() % 2 == 0
-
-    def inside(self, code: int, index: int) -> int:
-        return self.output(code, index, True)
-
-    def outside(self, code: int, index: int) -> int:
-        return self.output(code, index, False)
 
     def output(self, code: int, index: int, inside: bool) -> int:
         """The index-th output of the code's set, or outside it: the other half of its group, then other groups."""
@@ -122,9 +115,6 @@ class ArcSets(Declared):
     def member(self, code: int, output: int) -> bool:
         return (output - code) % self.outputs < self.size
 
-    def inside(self, code: int, index: int) -> int:
-        return self.output(code, index, True)
-
     def output(self, code: int, index: int, inside: bool) -> int:
         """The index-th output of the arc, or of what is left of the circle, which follows it."""
         return (code + index + self.size * (not inside)) % self.outputs
@@ -167,12 +157,15 @@ def sets_from_spec(spec: object) -> Sets:
 
 
 @declared
-class Block(Channel, Blocked, Numbered, Supporting):
+class Block(Indexed, Blocked, Supporting):
     """A uniform output inside the code's set with probability `inside`, else a uniform one outside."""
 
     kind: ClassVar[str] = "block"
+    words: ClassVar[int] = 2
     sets: Sets = part("sets", sets_from_spec)
     inside: int = in_units()
+    inputs = delegated("sets.codes")
+    outputs = delegated("sets.outputs")
 
     def check_fields(self) -> None:
         check_informative(self.kind, units(self.inside), Fraction(self.sets.size, self.sets.outputs))
@@ -181,29 +174,10 @@ class Block(Channel, Blocked, Numbered, Supporting):
     def block(self) -> Block:
         return self
 
-    @property
-    def inputs(self) -> int:
-        return self.sets.codes
-
-    @property
-    def words(self) -> int:
-        return 2
-
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         inside, size = coins.flip(self.inside), self.sets.size
         index = coins.below((self.sets.outputs - size, size)[inside])
         return self.sets.output(code, index, inside)
-
-    @property
-    def payload_bits(self) -> int:
-        return (self.sets.outputs - 1).bit_length()
-
-    @property
-    def outputs(self) -> int:
-        return self.sets.outputs
-
-    def contains(self, report: int) -> bool:
-        return 0 <= report < self.sets.outputs
 
     def ratio(self) -> Fraction:
         """inside (outputs - size) / ((1 - inside) size); `check_informative` makes it at least 1."""

@@ -43,9 +43,6 @@ class ListedSets(Declared):
     def member(self, code: int, output: int) -> bool:
         return self.rows[output][code] == "1"
 
-    def inside(self, code: int, index: int) -> int:
-        return self.order[code][index]
-
     def output(self, code: int, index: int, inside: bool) -> int:
         """The index-th output of the code's set, or of all others."""
         return self.order[code][index + self.size * (not inside)]
@@ -66,9 +63,9 @@ class ListedSets(Declared):
 class ShiftSets(Declared):
     """Shifts of bit patterns on a circle of cells: output `cells` j + s is pattern j, moved on by s cells.
 
-    It is in the set of code c if the moved pattern has a 1 in cell c. Each code is met by every bit of every pattern
-    exactly once, so all sets have as many outputs as the patterns have ones. There may be more cells than codes; with
-    as many cells as codes, the codes form a circle too. One pattern of adjacent ones gives arcs.
+    A report is in the set of code c if the moved pattern has a 1 in cell c. Each code is met by every bit of every
+    pattern exactly once, so all sets have as many outputs as the patterns have ones. There may be more cells than
+    codes; with as many cells as codes, the codes form a circle too. One pattern of adjacent ones gives arcs.
     """
 
     kind: ClassVar[str] = "shifts"
@@ -99,9 +96,6 @@ class ShiftSets(Declared):
     def member(self, code: int, output: int) -> bool:
         number, shift = divmod(output, self.cells)
         return self.patterns[number][(code - shift) % self.cells] == "1"
-
-    def inside(self, code: int, index: int) -> int:
-        return self.output(code, index, True)
 
     def output(self, code: int, index: int, inside: bool) -> int:
         """The shift that moves the index-th 1, or the index-th 0, into the code's cell."""

@@ -10,16 +10,17 @@ from typing import ClassVar
 from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
 from sottovoce.core.channel.closed_forms import Guarded
-from sottovoce.core.channel.facets import Costed, Numbered, Rates, Supporting
+from sottovoce.core.channel.facets import Costed, Rates, Supporting
+from sottovoce.core.channel.shapes import Indexed
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, in_units, integer, integers
+from sottovoce.core.declared import declared, delegated, in_units, integer, integers
 from sottovoce.core.errors import ParameterError, PrivacyError
 from sottovoce.core.params import check_integer
 from sottovoce.core.spec_cost import Effort, summed
 
 
 @declared
-class Sparing(Channel, Numbered, Supporting, Guarded, Costed):
+class Sparing(Indexed, Supporting, Guarded, Costed):
     """Each sensitive code is reported with probability `other` by every code but itself.
 
     With the rest of its probability a code reports itself. So the report of a code that is not sensitive comes from
@@ -27,26 +28,22 @@ class Sparing(Channel, Numbered, Supporting, Guarded, Costed):
     """
 
     kind: ClassVar[str] = "sparing"
+    words: ClassVar[int] = 2
+    rates_vary: ClassVar[bool] = True
     k: int = integer(2, 1 << 20)
     sensitive: tuple[int, ...] = integers(0, 1 << 20)
     other: int = in_units()
+    inputs = delegated("k")
+    outputs = delegated("k")
 
     def check_fields(self) -> None:
         codes = self.sensitive
         for code in codes:
             check_integer("sensitive", self.kind, code, 0, self.k - 1)
         if not 0 < len(codes) < self.k or any(later <= earlier for earlier, later in pairwise(codes)):
-            raise ParameterError("Some but not all codes of a sparing channel are sensitive, listed in rising order.")
+            raise ParameterError("The sensitive codes of a sparing channel must be some of its codes, in rising order.")
         check_informative(self.kind, Fraction(UNIT - len(codes) * self.other, UNIT), Fraction(0))
         check_informative(self.kind, *self.rates(codes[0]))
-
-    @property
-    def inputs(self) -> int:
-        return self.k
-
-    @property
-    def words(self) -> int:
-        return 2
 
     def _place(self, code: int) -> tuple[int, bool]:
         """Where a code stands among the sensitive ones, and whether it is one."""
@@ -60,17 +57,6 @@ class Sparing(Channel, Numbered, Supporting, Guarded, Costed):
         index = coins.below((max(others, 1), 1)[kept])
         index = min(index + (own and index >= place), len(self.sensitive) - 1)
         return (self.sensitive[index], code)[kept]
-
-    @property
-    def payload_bits(self) -> int:
-        return (self.k - 1).bit_length()
-
-    @property
-    def outputs(self) -> int:
-        return self.k
-
-    def contains(self, report: int) -> bool:
-        return 0 <= report < self.k
 
     def ratio(self) -> Fraction:
         raise PrivacyError("A code that is not sensitive has a report of its own: the ratio is infinite.")
@@ -94,10 +80,6 @@ class Sparing(Channel, Numbered, Supporting, Guarded, Costed):
     def rates(self, code: int = 0) -> Rates:
         own = self._place(code)[1]
         return Rates(units(UNIT - (len(self.sensitive) - own) * self.other), units(self.other * own))
-
-    @property
-    def rates_vary(self) -> bool:
-        return True
 
     def effort(self) -> Effort:
         return summed(self, Effort(ratio=4))

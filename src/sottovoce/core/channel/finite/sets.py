@@ -89,9 +89,6 @@ class ProjectiveSets(Declared):
         vector, point = self.hyperplane(code)[0], self.point(output, self.digits)
         return sum(a * b for a, b in zip(vector, point, strict=True)) % self.order == 0
 
-    def inside(self, code: int, index: int) -> int:
-        return self.output(code, index, True)
-
     def output(self, code: int, index: int, inside: bool) -> int:
         """The index-th output of the code's set, or outside it.
 

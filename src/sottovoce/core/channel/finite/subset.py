@@ -10,7 +10,7 @@ from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
 from sottovoce.core.channel.facets import Costed, Extremal, Facet, Masked, Numbered, Numeric, Rates, Scale, Supporting
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, in_units, integer
+from sottovoce.core.declared import declared, delegated, in_units, integer
 from sottovoce.core.params import check_integer
 from sottovoce.core.spec_cost import Effort, summed
 
@@ -23,16 +23,14 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
     k: int = integer(2, 1 << 32)
     w: int = integer()
     keep: int = in_units()
+    inputs = delegated("k")
+    outputs = delegated("k")
 
     def check_fields(self) -> None:
         check_integer("w", self.kind, self.w, 1, self.k - 1)
         if self.w > 1:
             check_integer("k", self.kind, self.k, 2, 1 << 20)
         check_informative(self.kind, *self.rates())
-
-    @property
-    def inputs(self) -> int:
-        return self.k
 
     @property
     def words(self) -> int:
@@ -66,10 +64,6 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
         if kind is Masked:
             return self.w > 1
         return self.w == 1 or kind not in (Numbered, Numeric, Extremal)
-
-    @property
-    def outputs(self) -> int:
-        return self.k
 
     def contains(self, report: int) -> bool:
         if self.w == 1:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
-from sottovoce.core.channel.facets import Costed, Divergent, Extremal, Facet, Numbered, Numeric, Scale
+from sottovoce.core.channel.facets import Costed, Divergent, Extremal, Facet, Numeric, Scale
+from sottovoce.core.channel.shapes import Indexed
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import Form, declared, list_of, of_form
 from sottovoce.core.errors import ParameterError, PrivacyError
@@ -31,10 +32,11 @@ _ROWS = Form("lists of integers", list_of(integers), lambda rows: [*map(list, ro
 
 
 @declared
-class Table(Channel, Numbered, Numeric, Extremal, Divergent, Costed):
+class Table(Indexed, Numeric, Extremal, Divergent, Costed):
     """Report y with probability rows[code][y] / UNIT; each row sums to exactly UNIT."""
 
     kind: ClassVar[str] = "table"
+    words: ClassVar[int] = 1
     rows: tuple[tuple[int, ...], ...] = of_form(_ROWS)
 
     def __init__(self, rows: Iterable[Iterable[int]]) -> None:
@@ -44,20 +46,12 @@ class Table(Channel, Numbered, Numeric, Extremal, Divergent, Costed):
     def inputs(self) -> int:
         return len(self.rows)
 
-    @property
-    def words(self) -> int:
-        return 1
-
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         return coins.pick(self.cumulative(code))
 
     def cumulative(self, code: int) -> tuple[int, ...]:
         """Running sums of a row."""
         return tuple(accumulate(self.rows[code]))
-
-    @property
-    def payload_bits(self) -> int:
-        return (self.outputs - 1).bit_length()
 
     @property
     def outputs(self) -> int:

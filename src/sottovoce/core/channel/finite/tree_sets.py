@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.channel.facets import Rates
-from sottovoce.core.declared import INTEGER, Declared, Form, declared, integer
+from sottovoce.core.declared import INTEGER, Declared, Form, declared, delegated, integer
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
 
@@ -24,8 +24,10 @@ class NodeSets(Declared):
     """
 
     kind: ClassVar[str] = "nodes"
+    size: ClassVar[int] = 1
     codes: int = integer(2, MAX_CODES)
     width: int = integer()
+    outputs = delegated("nodes")
 
     def check_fields(self) -> None:
         check_integer("width", self.kind, self.width, 1, self.codes - 1)
@@ -35,19 +37,8 @@ class NodeSets(Declared):
         """How many nodes the level has."""
         return -(-self.codes // self.width)
 
-    @property
-    def outputs(self) -> int:
-        return self.nodes
-
-    @property
-    def size(self) -> int:
-        return 1
-
     def member(self, code: int, output: int) -> bool:
         return output == code // self.width
-
-    def inside(self, code: int, index: int) -> int:
-        return self.output(code, index, True)
 
     def output(self, code: int, index: int, inside: bool) -> int:
         """The node itself, or the index-th other one."""
@@ -82,6 +73,7 @@ class PoolSets(Declared):
     g: int = integer(2, MAX_ORDER)
     digits: int = integer(1, 24)
     odd: int = integer(default=0)
+    size = delegated("maps")
 
     def check_fields(self) -> None:
         plain = NodeSets(self.codes, self.width)
@@ -110,10 +102,6 @@ class PoolSets(Declared):
     def outputs(self) -> int:
         return self.maps * self.g
 
-    @property
-    def size(self) -> int:
-        return self.maps
-
     def value(self, number: int, code: int) -> int:
         """The value that the map with this number gives the node of a code."""
         return dot(number << self.odd | self.odd, code // self.width, self.g, self.digits)
@@ -121,9 +109,6 @@ class PoolSets(Declared):
     def member(self, code: int, output: int) -> bool:
         number, value = divmod(output, self.g)
         return value == self.value(number, code)
-
-    def inside(self, code: int, index: int) -> int:
-        return self.output(code, index, True)
 
     def output(self, code: int, index: int, inside: bool) -> int:
         """The index-th map with its value; or each map in turn with each of the other values."""

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
-from sottovoce.core.channel.facets import Costed, Extremal, Numbered, Numeric, Scale
-from sottovoce.core.channel.shapes import Clamped
+from sottovoce.core.channel.facets import Costed, Extremal, Numeric, Scale
+from sottovoce.core.channel.shapes import Clamped, Indexed
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, integer, integers
 from sottovoce.core.errors import ParameterError
@@ -22,7 +22,7 @@ _HALF = UNIT // 2
 
 
 @declared
-class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
+class Noise(Indexed, Numeric, Extremal, Clamped, Costed):
     """Codes 0, ..., steps plus noise of a magnitude m with a fair sign: m or -1 - m, so that zero is not counted twice.
 
     Magnitudes come in bands: `bands` holds their weights, `first` the weights within band 0 and `cycle` those within
@@ -32,6 +32,7 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
     """
 
     kind: ClassVar[str] = "noise"
+    words: ClassVar[int] = 3
     steps: int = integer(1, MAX_OUTPUTS)
     first: tuple[int, ...] = integers(1, UNIT)
     cycle: tuple[int, ...] = integers(1, UNIT)
@@ -63,10 +64,6 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
     def outputs(self) -> int:
         return self.steps + 2 * self.limit + 2
 
-    @property
-    def words(self) -> int:
-        return 3
-
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         band = coins.pick(_cumulative(self.bands))
         later = band > 0
@@ -75,13 +72,6 @@ class Noise(Channel, Numbered, Numeric, Extremal, Clamped, Costed):
         noise = (-1 - magnitude, magnitude)[coins.flip(_HALF)]
         beyond = self.limit + 1
         return min(max(code + noise + beyond, 0), self.steps + 2 * beyond - 1)
-
-    @property
-    def payload_bits(self) -> int:
-        return (self.outputs - 1).bit_length()
-
-    def contains(self, report: int) -> bool:
-        return 0 <= report < self.outputs
 
     def ratio(self) -> Fraction:
         """The ratio of a magnitude and the one a whole range beyond, or of the tails at the border.

@@ -49,6 +49,8 @@ class Rounding(Channel, Numbered, Rounded):
     """
 
     kind: ClassVar[str] = "rounding"
+    codes_are_indices: ClassVar[bool] = False  # codes are numbers of a range
+    words: ClassVar[int] = 1
     low: Decimal = decimal()
     high: Decimal = decimal()
     steps: int = integer(1, MAX_STEPS)
@@ -77,10 +79,6 @@ class Rounding(Channel, Numbered, Rounded):
         """The grid points: every other number is a mixture of two of them."""
         return _Grid(Fraction(self.low), self.step, self.steps + 1)
 
-    @property
-    def codes_are_indices(self) -> bool:
-        return False  # codes are numbers of a range
-
     def position(self, number: Fraction | int) -> int:
         """The position of a number in units of 2**-32 steps, to the nearest, ties to even.
 
@@ -94,10 +92,6 @@ class Rounding(Channel, Numbered, Rounded):
     def number(self, position: int) -> Fraction:
         """The number at a position."""
         return Fraction(self.low) + self.step * Fraction(position, _STEP)
-
-    @property
-    def words(self) -> int:
-        return 1
 
     def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
         point, rest = divmod(self.position(code), _STEP)

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, check_informative
-from sottovoce.core.channel.facets import Costed, Extremal, Numbered, Numeric, Scale
+from sottovoce.core.channel.facets import Costed, Extremal, Numeric, Scale
+from sottovoce.core.channel.shapes import Indexed
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, in_units, integer
+from sottovoce.core.declared import declared, delegated, in_units, integer
 from sottovoce.core.params import check_integer
 from sottovoce.core.spec_cost import Effort, summed
 
@@ -17,7 +18,7 @@ MAX_OUTPUTS = 1 << 24
 
 
 @declared
-class Window(Channel, Numbered, Numeric, Extremal, Costed):
+class Window(Indexed, Numeric, Extremal, Costed):
     """With probability `inside` uniform over the `width` outputs from stride * code on, else uniform over the rest.
 
     The last window ends with the last output, so that every window lies inside whole: the mean report is exactly linear
@@ -25,39 +26,26 @@ class Window(Channel, Numbered, Numeric, Extremal, Costed):
     """
 
     kind: ClassVar[str] = "window"
+    words: ClassVar[int] = 2
     k: int = integer(2, MAX_OUTPUTS)
     stride: int = integer(1, MAX_OUTPUTS)
     width: int = integer(1, MAX_OUTPUTS)
     inside: int = in_units()
+    inputs = delegated("k")
 
     def check_fields(self) -> None:
         check_integer("outputs", self.kind, self.outputs, 2, MAX_OUTPUTS)
         check_informative(self.kind, units(self.inside), Fraction(self.width, self.outputs))
 
     @property
-    def inputs(self) -> int:
-        return self.k
-
-    @property
     def outputs(self) -> int:
         return (self.k - 1) * self.stride + self.width
-
-    @property
-    def words(self) -> int:
-        return 2
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         start = self.stride * code
         inside = coins.flip(self.inside)
         drawn = coins.below((self.outputs - self.width, self.width)[inside])
         return (drawn + self.width * (drawn >= start), drawn + start)[inside]
-
-    @property
-    def payload_bits(self) -> int:
-        return (self.outputs - 1).bit_length()
-
-    def contains(self, report: int) -> bool:
-        return 0 <= report < self.outputs
 
     def ratio(self) -> Fraction:
         """inside (outputs - width) / ((1 - inside) width): the windows of two codes differ in some output."""

@@ -91,7 +91,7 @@ def tail(share: float) -> float:
 def signed_share(inside: bool, number: float, above: float, below: float) -> float:
     """The share of all vectors that lie farther along than the one to be drawn; or, with a minus, less far.
 
-    It is uniform on the part of the cap, or on the rest, whichever was chosen. The smaller of the two shares is
+    The vector is uniform on the part of the cap, or on the rest, whichever was chosen. The smaller of the two shares is
     returned, because it has more digits.
     """
     share = number * above if inside else above + number * below

@@ -15,7 +15,7 @@ from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.numeric.grids import GRIDS
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.coins import Coins, flips_span
-from sottovoce.core.declared import declared, in_units, of_form
+from sottovoce.core.declared import declared, delegated, in_units, of_form
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.spec_cost import Effort, steps, summed
 
@@ -33,8 +33,12 @@ class HalfSpace(Channel, Coordinates, Costed):
     """
 
     kind: ClassVar[str] = "half-space"
+    codes_are_indices: ClassVar[bool] = False  # codes are tuples of numbers
+    part_outputs: ClassVar[int] = 2
     grids: tuple[Rounding, ...] = of_form(GRIDS)
     inside: int = in_units()
+    payload_bits = delegated("dimensions")
+    roundings = delegated("grids")
 
     def check_fields(self) -> None:
         if self.grids[0].steps != 1:
@@ -67,10 +71,6 @@ class HalfSpace(Channel, Coordinates, Costed):
     def codes(self) -> Iterable[Any]:
         """The corners: every other vector is a mixture of them."""
         return product_codes(self.grids)
-
-    @property
-    def codes_are_indices(self) -> bool:
-        return False  # codes are tuples of numbers
 
     @property
     def words(self) -> int:
@@ -114,10 +114,6 @@ class HalfSpace(Channel, Coordinates, Costed):
             raise ValueError("A number is outside the range of its coordinate.")
         return positions
 
-    @property
-    def payload_bits(self) -> int:
-        return self.dimensions
-
     def contains(self, report: int) -> bool:
         return 0 <= report < 1 << self.dimensions
 
@@ -152,20 +148,10 @@ class HalfSpace(Channel, Coordinates, Costed):
         return Fraction(more, unit ** (len(counts) - 1))
 
     # --- reports by coordinate ---------------------------------------------------------------------
-    @property
-    def part_outputs(self) -> int:
-        return 2
-
-    @property
-    def roundings(self) -> Sequence[Rounding]:
-        return self.grids
-
-    def _shrinkage(self) -> Fraction:
-        """E[t_j | v] = shrinkage v_j, the inverse of the published constant B."""
-        return units(self.inside) * Fraction(surplus(self.dimensions), half_vectors(self.dimensions))
 
     def part_scales(self) -> tuple[Scale, ...]:
-        shrinkage = self._shrinkage()
+        # E[t_j | v] = shrinkage v_j, the inverse of the published constant B.
+        shrinkage = units(self.inside) * Fraction(surplus(self.dimensions), half_vectors(self.dimensions))
         return (Scale(0, (1 - shrinkage) / 2, shrinkage),)
 
     def part_moments(self, point: int) -> tuple[Fraction, Fraction]:

@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Self
 
 from sottovoce.core.arithmetic.rational import FINE, floor_unit
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
-from sottovoce.core.channel.facets import Contrast, Numbered, Slotted, Vectors
+from sottovoce.core.channel.facets import Contrast, Slotted, Vectors
 from sottovoce.core.channel.finite.block import Block, HadamardSets
 from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.channel.listing import CodeList, combination
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
+from sottovoce.core.channel.shapes import Indexed
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import Declared, Form, declared, integer
 from sottovoce.core.domain.sparse import Code, Sparse
@@ -29,6 +30,7 @@ class Slots(Channel, Vectors, Slotted):
     """What channels for sparse vectors share: codes are tuples of (place, number), at most `most` of them."""
 
     derived: ClassVar[Mapping[str, Form]] = Sparse.forms
+    codes_are_indices: ClassVar[bool] = False  # codes are tuples
     vectors: Sparse
 
     @property
@@ -75,10 +77,6 @@ class Slots(Channel, Vectors, Slotted):
         end = Fraction(self.bound)
         return tuple((place, (end, -end)[signs >> (held - 1 - slot) & 1]) for slot, place in enumerate(rising))
 
-    @property
-    def codes_are_indices(self) -> bool:
-        return False  # codes are tuples
-
     def padded(self, code: Code) -> Code:
         """The code with as many entries as there are slots; an empty slot holds a number beyond the last place.
 
@@ -119,7 +117,7 @@ def _filler(vectors: Sparse) -> Fraction:
 
 
 @declared
-class Place(Slots, Numbered):
+class Place(Slots, Indexed):
     """One of `most` slots, chosen uniformly. The report of (place, number) is 2 place or 2 place + 1.
 
     The former stands for +bound, the latter for -bound, and the number is rounded to one of them without bias. An empty
@@ -128,10 +126,7 @@ class Place(Slots, Numbered):
     """
 
     kind: ClassVar[str] = "place"
-
-    @property
-    def words(self) -> int:
-        return 2
+    words: ClassVar[int] = 2
 
     def sample(self, code: Code, coins: Coins, public: Words = NO_WORDS) -> int:
         slots = self.padded(code)
@@ -146,15 +141,8 @@ class Place(Slots, Numbered):
         return (2 * empty + sign, 2 * place + (not drawn))[filled]
 
     @property
-    def payload_bits(self) -> int:
-        return (2 * self.dimensions - 1).bit_length()
-
-    @property
     def outputs(self) -> int:
         return 2 * self.dimensions
-
-    def contains(self, report: int) -> bool:
-        return 0 <= report < 2 * self.dimensions
 
     def ratio(self) -> Fraction:
         raise PrivacyError("A slot alone gives no privacy: the ratio is infinite.")
@@ -208,7 +196,7 @@ class Place(Slots, Numbered):
 def _places_together(second: Channel, dimensions: int) -> int | None:
     """The number of places for which one report can support one sign's code and not the other's."""
     if isinstance(second, Block) and isinstance(second.sets, SignedSets):
-        return second.sets.largest_group
+        return -(-second.sets.dimensions // second.sets.groups)  # the first group is never smaller than another
     if isinstance(second, Subset) and second.w <= dimensions:
         return second.w
     return None
@@ -249,20 +237,9 @@ class SignedSets(Declared):
     def size(self) -> int:
         return self.order // 2
 
-    @property
-    def largest_group(self) -> int:
-        """Places of the first group, which is never smaller than another."""
-        return -(-self.dimensions // self.groups)
-
     def member(self, code: int, output: int) -> bool:
         place, minus = divmod(code, 2)
         return output // self.order == place % self.groups and self.rows.member(place, output) != bool(minus)
-
-    def inside(self, code: int, index: int) -> int:
-        return self.output(code, index, True)
-
-    def outside(self, code: int, index: int) -> int:
-        return self.output(code, index, False)
 
     def output(self, code: int, index: int, inside: bool) -> int:
         """For sign -1 the two halves of the group change places: the lowest bit of the row turns one into the other."""

@@ -14,7 +14,7 @@ from sottovoce.core.channel.facets import Costed, PublicCoins, Relaying, Summed,
 from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.channel.vector.sphere import MAX_DIMENSIONS, TOP, Cap, SummandScale, axis_ends, facts
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, integer, part
+from sottovoce.core.declared import declared, delegated, integer, part
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.spec_cost import Effort, effort
 
@@ -42,8 +42,17 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
     """
 
     kind: ClassVar[str] = "projected"
+    codes_are_indices: ClassVar[bool] = False
+    publics: ClassVar[int] = 1
+    exact: ClassVar[bool] = False
     size: int = integer(2, MAX_DIMENSIONS)
     inner: Cap = part("channel", channel_from_spec)
+    dimensions = delegated("size")
+    last = delegated("inner")
+    cap = delegated("inner")
+    words = delegated("inner.words")
+    payload_bits = delegated("inner.payload_bits")
+    contains = delegated("inner.contains")
 
     def check_fields(self) -> None:
         if not isinstance(self.inner, Cap) or self.inner.law != "sphere":
@@ -55,20 +64,8 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
             )
 
     @property
-    def dimensions(self) -> int:
-        return self.size
-
-    @property
     def parts(self) -> tuple[Channel, ...]:
         return (self.inner,)
-
-    @property
-    def last(self) -> Cap:
-        return self.inner
-
-    @property
-    def cap(self) -> Cap:
-        return self.inner
 
     @property
     def padded(self) -> int:
@@ -83,18 +80,6 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
     def codes(self) -> Iterable[Any]:
         """The two ends of each axis, as for `Cap`."""
         return axis_ends(self.size)
-
-    @property
-    def codes_are_indices(self) -> bool:
-        return False
-
-    @property
-    def words(self) -> int:
-        return self.inner.words
-
-    @property
-    def publics(self) -> int:
-        return 1
 
     def sample(self, code: Any, coins: Coins, public: Words = NO_WORDS) -> int:
         return self.inner.sample(self.projected(code, public), coins)
@@ -111,13 +96,6 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
         return folded
 
     # --- the alphabet ------------------------------------------------------------------------------
-    @property
-    def payload_bits(self) -> int:
-        return self.inner.payload_bits
-
-    def contains(self, report: int) -> bool:
-        return self.inner.contains(report)
-
     @property
     def sums(self) -> tuple[int, ...]:
         return (LAST,) * self.size + (LAST**2,) * self.size
@@ -151,10 +129,6 @@ class Projected(Channel, Vectors, Summed, Capped, PublicCoins, Relaying, Costed)
         return [1 / self.padded] * self.size
 
     # --- the law -----------------------------------------------------------------------------------
-    @property
-    def exact(self) -> bool:
-        return False
-
     def ratio(self) -> Fraction:
         """Given the public words the law is the inner one."""
         return self.inner.ratio()
@@ -196,7 +170,8 @@ def unfolded_scale(channel: Projected) -> float:
 def public_draws(public: Words, count: int) -> tuple[list[int], list[float]]:
     """For each coordinate four public signs, as bits, and a public number in (0, 1).
 
-    They are read from one word each: SplitMix64 from the first public word, stirred once more with the second.
+    Signs and number are read from one word each: SplitMix64 from the first public word, stirred once more with the
+    second.
     """
     words = [_mixed(_mixed(public[0] + place * GOLDEN & _MASK) ^ public[1]) for place in range(1, count + 1)]
     return [word & 15 for word in words], [((word >> 12) + 0.5) / (1 << 52) for word in words]

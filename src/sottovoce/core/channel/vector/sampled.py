@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar
@@ -21,14 +21,13 @@ from sottovoce.core.channel.facets import (
     facet,
     outputs_of,
     stages_of,
-    trusted,
 )
 from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.listing import product_codes
 from sottovoce.core.channel.numeric.grids import GRIDS
 from sottovoce.core.channel.numeric.rounding import Rounding
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import declared, integer, of_form, part
+from sottovoce.core.declared import declared, delegated, integer, of_form, part
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.spec_cost import Effort, effort, summed
@@ -46,10 +45,15 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
     """
 
     kind: ClassVar[str] = "sampled-coordinates"
+    codes_are_indices: ClassVar[bool] = False  # codes are tuples of numbers
     grids: tuple[Rounding, ...] = of_form(GRIDS)
     inner: Channel = part("channel", channel_from_spec)
     count: int = integer()
     bits: int = integer(default=WORD)
+    chosen = delegated("count")
+    public_bits = delegated("bits")
+    roundings = delegated("grids")
+    part_moments = delegated("inner.moments")
 
     def check_fields(self) -> None:
         grids = self.grids
@@ -74,16 +78,8 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         return (*dict.fromkeys(self.grids), self.inner)
 
     @property
-    def chosen(self) -> int:
-        return self.count
-
-    @property
     def publics(self) -> int:
         return 0 if self.count == self.dimensions else 1
-
-    @property
-    def public_bits(self) -> int:
-        return self.bits
 
     def _drawn(self, public: Words) -> tuple[int, int]:
         """The number in the leading bits of the first word, and how many such numbers there are."""
@@ -114,10 +110,6 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
 
     def codes(self) -> Iterable[Any]:
         return product_codes(self.grids)
-
-    @property
-    def codes_are_indices(self) -> bool:
-        return False  # codes are tuples of numbers
 
     @property
     def _span(self) -> int:
@@ -156,28 +148,19 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
             raise TooLargeError("The ratio of these coordinates together is too long a fraction.")
         return Fraction(one**self.count)
 
-    def _one(self, coordinate: int) -> Then:
-        """The channel of a chosen coordinate."""
-        return Then(self.grids[coordinate], self.inner)
-
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         sampled = zip(self._coordinates(public), self._parts(report), strict=True)
-        return prod((self._one(at).likelihood(part, code[at]) for at, part in sampled), start=Fraction(1))
+        return prod(
+            (Then(self.grids[at], self.inner).likelihood(part, code[at]) for at, part in sampled), start=Fraction(1)
+        )
 
     @property
     def part_outputs(self) -> int:
         return outputs_of(self.inner) or 0
 
-    @property
-    def roundings(self) -> Sequence[Rounding]:
-        return self.grids
-
     def part_scales(self) -> tuple[Scale, ...] | None:
         numeric = facet(self.inner, Numeric)
         return None if numeric is None else numeric.scales()
-
-    def part_moments(self, point: int) -> tuple[Fraction, Fraction]:
-        return trusted(self.inner, Numeric).moments(point)
 
     def parts_of(self, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
         return zip(self._coordinates(public), self._parts(report), strict=True)

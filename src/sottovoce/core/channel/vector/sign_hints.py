@@ -25,11 +25,6 @@ TRIES = 4  # draws of a slot that must not agree, for which the span has room
 AGREES, DISAGREES, SILENT = range(3)
 
 
-def _disagrees(state: int) -> bool:
-    """Whether a state is any but that of agreement."""
-    return state != AGREES
-
-
 @declared
 class Hints(Slots, Summed, Costed):
     """For a place without an entry a report has + or -, each with probability `speak` / 2**53, or nothing.
@@ -108,7 +103,7 @@ class Hints(Slots, Summed, Costed):
         return coins.either(before, self._not_agreeing, self._chance)
 
     def _not_agreeing(self, coins: Coins) -> int:
-        return coins.until(self._chance, _disagrees, TRIES)
+        return coins.until(self._chance, lambda state: state != AGREES, TRIES)
 
     def _chance(self, coins: Coins) -> int:
         return coins.pick((self.speak, 2 * self.speak, UNIT))

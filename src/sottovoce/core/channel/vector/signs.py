@@ -16,7 +16,7 @@ from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.vector.place import SignedSets, Slots
 from sottovoce.core.channel.vector.sign_hints import Hints
 from sottovoce.core.coins import Coins, flips_span
-from sottovoce.core.declared import declared, in_units, integer
+from sottovoce.core.declared import declared, delegated, in_units, integer
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
@@ -38,6 +38,7 @@ class Signs(Slots, Summed, Costed):
     kind: ClassVar[str] = "signs"
     least: int = integer()
     inside: int = in_units()
+    payload_bits = delegated("dimensions")
 
     def check_fields(self) -> None:
         check_integer("most", self.kind, self.most, 1, MAX_SLOTS)
@@ -71,10 +72,6 @@ class Signs(Slots, Summed, Costed):
             flipped |= (plus == agreeing >> slot & 1) << place
         signs = coins.flips(self.dimensions, UNIT // 2) & ~held | flipped
         return signs & (1 << self.dimensions) - 1  # the bits beyond belong to empty slots
-
-    @property
-    def payload_bits(self) -> int:
-        return self.dimensions
 
     def contains(self, report: int) -> bool:
         return 0 <= report < 1 << self.dimensions

@@ -20,7 +20,7 @@ from sottovoce.core.channel.listing import CodeList
 from sottovoce.core.channel.shapes import Capped
 from sottovoce.core.channel.vector.cap_law import cap, log_norm, signed_share, tail
 from sottovoce.core.coins import Coins
-from sottovoce.core.declared import decimal, declared, in_units, integer, text
+from sottovoce.core.declared import decimal, declared, delegated, in_units, integer, text
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import reject
 
@@ -70,10 +70,13 @@ class Cap(Channel, Vectors, Summed, Capped):
     """
 
     kind: ClassVar[str] = "cap"
+    codes_are_indices: ClassVar[bool] = False  # codes are tuples of floats
+    exact: ClassVar[bool] = False
     size: int = integer(2, MAX_DIMENSIONS)
     law: str = text(*LAWS)
     threshold: Decimal = decimal()
     keep: int = in_units()
+    dimensions = delegated("size")
 
     def check_fields(self) -> None:
         most = 1 if self.law == "sphere" else REACH
@@ -94,10 +97,6 @@ class Cap(Channel, Vectors, Summed, Capped):
     def cap(self) -> Cap:
         return self
 
-    @property
-    def dimensions(self) -> int:
-        return self.size
-
     # --- the sampler -------------------------------------------------------------------------------
     @property
     def inputs(self) -> int:
@@ -106,10 +105,6 @@ class Cap(Channel, Vectors, Summed, Capped):
     def codes(self) -> Iterable[Any]:
         """The two ends of each axis, as a sample of the continuum of vectors."""
         return axis_ends(self.size)
-
-    @property
-    def codes_are_indices(self) -> bool:
-        return False  # codes are tuples of floats
 
     @property
     def words(self) -> int:
@@ -156,10 +151,6 @@ class Cap(Channel, Vectors, Summed, Capped):
         return [1.0, *[0.0] * (self.size - 1)]
 
     # --- the law -----------------------------------------------------------------------------------
-    @property
-    def exact(self) -> bool:
-        return False
-
     def ratio(self) -> Fraction:
         """The ratio of the two densities, computed in floats and rounded up by more than their error."""
         known = facts(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -9,11 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.errors import TooLargeError
+from sottovoce.estimate.distribution.iterate import iterate
 from sottovoce.estimate.evidence import Flags, Floats
 from sottovoce.estimate.frequency.mixture import Mixture, Product
 
 MOST_PARTS = 256  # of a matrix that is factorised hundreds of times
+EQUAL_PARTS = 64  # of more buckets, before those with mass are split
 MAX_ENTRIES = 1 << 24
+_STOP, _MOST_STEPS = 5e-3, 200  # of the first fit by EM
 LOSS = 0.01  # of the information of the outputs
 
 
@@ -39,12 +43,17 @@ class Condensed(NamedTuple):
 
 
 def condensed(mixture: Mixture, widths: Floats) -> Condensed:
-    """The likelihood of the shares of at most 256 parts, whose answers are spread evenly over their buckets."""
+    """The likelihood of the shares of at most 256 parts, whose answers are spread evenly over their buckets.
+
+    Of more buckets, parts are small where a first fit by EM has mass, so that spikes keep a bucket of their own.
+    """
     parts = min(len(widths), MOST_PARTS)
     rows = len(mixture.counts)
     if rows * parts > MAX_ENTRIES:
         raise TooLargeError(f"The likelihood of {rows} kinds of reports is too large for a matrix.")
-    first = np.arange(parts) * len(widths) // parts
+    first = np.arange(parts)
+    if len(widths) > MOST_PARTS:
+        first = split_where_mass_is(iterate(mixture, stop=_STOP, smooth=False, max_iterations=_MOST_STEPS)[0])
     sizes = np.add.reduceat(widths, first)
     ends = np.append(first[1:], len(widths))
     law = np.empty((rows, parts))
@@ -59,6 +68,24 @@ def condensed(mixture: Mixture, widths: Floats) -> Condensed:
     counts = np.add.reduceat(counts, groups)
     given = Condensed(law, counts[counts > 0], first, sizes, groups, counts > 0)
     return given._replace(law=given.read(law))
+
+
+def split_where_mass_is(shares: Floats) -> NDArray[np.int64]:
+    """The first buckets of 256 parts: of 64 equal ones, that with the largest share is halved again and again."""
+    edges = np.arange(EQUAL_PARTS + 1) * len(shares) // EQUAL_PARTS
+    heights = np.append(0.0, np.cumsum(shares))
+    heap = [(heights[start] - heights[end], int(start), int(end)) for start, end in pairwise(edges)]
+    heapify(heap)
+    whole: list[int] = []
+    while heap and len(heap) + len(whole) < MOST_PARTS:
+        _, start, end = heappop(heap)
+        if end - start == 1:
+            whole.append(start)
+            continue
+        middle = (start + end) // 2
+        for low, high in ((start, middle), (middle, end)):
+            heappush(heap, (heights[low] - heights[high], low, high))
+    return np.sort([*whole, *(start for _, start, _ in heap)])
 
 
 def _groups(law: Floats) -> NDArray[np.int64]:

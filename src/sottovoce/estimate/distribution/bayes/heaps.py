@@ -60,6 +60,10 @@ class HeapPosterior(Posterior):
         self.law, self.counts, self.logs = heap.law, given.counts, heap.logs
         self.n, self.circular, self.length = float(given.counts.sum()), False, len(heap.ends) - 1
 
+    @property
+    def likely_rates(self) -> Floats:
+        return Posterior(self.given, self.circular).likely_rates
+
     def along(self, family: Walk, size: float, walk: Floats) -> tuple[Floats, Floats]:
         basis = waves(self.length, family.order, False)
         deviations = family.deviations(basis, size)

@@ -3,12 +3,13 @@
 For each walk and size the mode of the posterior is found by Gauss-Newton steps along the walk's waves, and the evidence
 by Laplace's approximation: the posterior density at the mode times the volume of the bell around it. The shares are
 those of the modes, weighted by the evidence. There is no chance in it. Draws from the posteriors instead of their modes
-were tried and were no better (docs/distribution-decoders.md).
+were tried and were no better (docs/methods/decoders.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ NEAR = 0.1  # a mode is found if a step would gain less than this, in units of t
 FAR = 15.0  # evidence that a prior may lack, compared with the best, before it is left out
 MOST_STEPS = 15
 SHORTER = 0.4
+MANY_ROWS = 1 << 10  # of the law, beyond which the curvature is computed from the expected information
 _SHORTEST = 0.01
 _FIRST_STEPS = 30  # of EM, from which the search starts
 _LEAST = 1e-6  # share of an average part, as a starting point
@@ -128,14 +130,28 @@ class Posterior:
     def bowl(self, here: At, directions: Floats, place: Floats) -> tuple[Floats, Floats]:
         """The gradient of the log-posterior, and the lower factor of its curvature."""
         weight = here.shares * here.slope
-        ratios = self.counts / here.outputs
-        gradient = directions.T @ (weight * (self.law.T @ ratios - self.n)) - place
-        change = self.law * weight - np.outer(here.outputs, weight)
-        change *= (np.sqrt(self.counts) / here.outputs)[:, None]
-        along = change @ directions
-        curvature = along.T @ along
+        gradient = directions.T @ (weight * (self.law.T @ (self.counts / here.outputs) - self.n)) - place
+        along = weight[:, None] * directions - np.outer(here.shares, weight @ directions)
+        if len(self.law) > MANY_ROWS:
+            curvature = along.T @ (self.information @ along)
+        else:
+            rows = (np.sqrt(self.counts) / here.outputs)[:, None] * (self.law @ along)
+            curvature = rows.T @ rows
         curvature[np.diag_indices_from(curvature)] += 1
         return gradient, scipy.linalg.cholesky(curvature, lower=True, check_finite=False, overwrite_a=True)
+
+    @property
+    def likely_rates(self) -> Floats:
+        """Rates of the reports, near those that any good explanation has."""
+        return np.asarray(self.law @ self.rough())
+
+    @cached_property
+    def information(self) -> Floats:
+        """What the reports tell about each pair of parts, where the rates are likely ones.
+
+        Rates change little from one explanation to another, so that one matrix is near enough to all of them.
+        """
+        return np.asarray((self.law.T * (self.n / self.likely_rates)) @ self.law)
 
     def rough(self) -> Floats:
         """The shares after a few steps of EM."""
@@ -179,7 +195,7 @@ def explanations(given: Condensed, circular: bool, families: Sequence[Walk]) -> 
     posterior = Posterior(given, circular)
     modes: list[Mode] = []
     shares = posterior.rough()
-    for family in families:
+    for family in (one for one in families if one.order < len(shares)):  # a walk needs more buckets than it leaves open
         logs = np.log(np.maximum(shares, _LEAST / len(shares))) - posterior.logs
         start = family.straightened(logs)
         best = max((mode.evidence for mode in modes), default=-np.inf)

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.distribution.linear_answers import AnswerEvidence
-from sottovoce.estimate.distribution.share_sums import GUARDED, ShareSums
+from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Bounds, Floats, Functional, deviate, slack_deviate
-from sottovoce.estimate.request import IntervalRequest, Target
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -37,13 +38,11 @@ class DirectionAnswer(AnswerEvidence):
 
     quality: ClassVar[str] = "the direction of an unbiased mean point"
     noun: ClassVar[str] = "circular mean"
-    axes: ClassVar[Axes] = Axes.of("value", ("circular mean",))  # type: ignore[misc]
+    axes: ClassVar[Axes] = Axes.of("value", ("circular mean",))
+    limits: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     source: DistributionEvidence
     question: Question
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return -math.inf, math.inf
+    sums = delegated("point")
 
     @property
     def period(self) -> float:
@@ -54,10 +53,6 @@ class DirectionAnswer(AnswerEvidence):
     def point(self) -> ShareSums:
         """The mean cosine and sine."""
         return ShareSums(self.source, np.array(self.source.buckets.directions()))
-
-    @property
-    def sums(self) -> ShareSums:
-        return self.point
 
     @property
     def _room(self) -> float:
@@ -78,7 +73,8 @@ class DirectionAnswer(AnswerEvidence):
     def interval(self, request: IntervalRequest) -> Bounds:
         """An arc, whose ends may lie beyond the period; or the whole circle, from 0 to the period."""
         point, level = self.point.functional(request.target), request.level
-        arc = self._box(point, level, request.target) if request.method == GUARDED else _arc(point, level, self._room)
+        guards = request.method == Method.GUARDED
+        arc = self._box(point, level, request.target) if guards else _arc(point, level, self._room)
         if arc is None:
             return Bounds(np.zeros(1), np.array([self.period]))
         unit = self.period / (2 * math.pi)
@@ -86,7 +82,7 @@ class DirectionAnswer(AnswerEvidence):
 
     def _box(self, point: Functional, level: float, target: Target) -> tuple[float, float] | None:
         """The directions of all points whose cosine and sine lie in their guarded intervals."""
-        if self.point.default != GUARDED:
+        if self.point.default != Method.GUARDED:
             return _arc(point, level, self._room)
         each = 1 - (1 - level) / 2
         half = slack_deviate(each, self._room, point.errors)
@@ -99,17 +95,13 @@ class DirectionAnswer(AnswerEvidence):
         away = (np.arctan2(corners[:, 1], corners[:, 0]) - top + math.pi) % (2 * math.pi) - math.pi
         return -float(away.min()), float(away.max())
 
-    def is_everywhere(self, bounds: Bounds) -> bool:
-        """Whether an interval is the whole circle."""
-        return bool(bounds.high[0] - bounds.low[0] >= self.period * (1 - 1e-9))
-
     def sentence(self, estimate: Estimate, level: float) -> str:
         (low,), (high,) = bounds = estimate.ci(level)
         start = (
             f"The estimate of their circular mean is {estimate.value:.6g} on a circle of {self.period:g}, with a"
             f" standard error of {estimate.std_errors[0]:.2g}"
         )
-        if self.is_everywhere(bounds):
+        if bounds.high[0] - bounds.low[0] >= self.period * (1 - 1e-9):
             return f"{start}. No direction can be told: the {level:.0%} interval is the whole circle."
         over = ", over the end of the circle" if low < 0 or high > self.period else ""
         return (

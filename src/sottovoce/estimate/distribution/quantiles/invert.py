@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from sottovoce.estimate.distribution.buckets import Buckets, made_rising
 from sottovoce.estimate.evidence import Floats, deviate, slack_deviate
@@ -23,6 +24,7 @@ Spreads = Callable[[Floats], Floats]  # variances of sums of the shares of bucke
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # of windows, in edges
 WIDEST = 4  # a window has at most this part of all edges
 SMOOTH = 8  # the density is read from averages over this part of all edges
+FAR = 3.0  # standard errors of a quantile read the density this far out: nearer it has an error of its own
 PLACES = 513  # of windows at which errors are computed; those of windows between them are interpolated
 MOST_WEIGHTS = 1 << 23  # of all these windows
 
@@ -34,6 +36,7 @@ class EdgeWindow(NamedTuple):
     place: float  # where the quantile is, about
     error: float  # standard error of the average
     half: float  # by which the quantile may be off at the level that was asked for
+    far: float  # by which it may be off at FAR standard errors of the average
     inside: float  # share of the answers that lie within the window
 
     def reach(self, even: bool) -> float:
@@ -57,9 +60,10 @@ def best_window(heights: Floats, spreads: Spreads, part: float, level: float, *,
     gaps = np.interp(place + away, places, curve) - np.interp(place - away, places, curve)
     windows = []
     for width, error in zip(widths, errors, strict=True):
-        half = float(away[min(int(np.searchsorted(gaps, 2 * deviate(level) * error)), len(away) - 1)])
+        reached = np.searchsorted(gaps, 2 * np.array([deviate(level), FAR]) * error)
+        half, far = away[np.minimum(reached, len(away) - 1)].tolist()
         inside = float(np.interp(width / 2, away, gaps))
-        windows.append(EdgeWindow(width, place, float(error), half, inside))
+        windows.append(EdgeWindow(width, place, float(error), half, far, inside))
     fitting = [one for one in windows if not even or one.width <= max(1.0, 2 * one.half)]
     return min(fitting or windows[:1], key=lambda one: one.reach(even))
 
@@ -136,9 +140,26 @@ def intervals(
     return np.array([low for low, _ in each]), np.array([high for _, high in each])
 
 
-def half_width(buckets: Buckets, window: EdgeWindow, even: bool) -> float:
-    """Half of the width of the interval to expect, in units of the domain."""
-    d, reach = len(buckets), window.reach(even)
-    ends = np.clip([window.place - reach, window.place + reach], 0, d)
-    low, high = np.interp(ends, np.arange(d + 1), buckets.edges)
-    return float(high - low) / 2
+def standard_error(buckets: Buckets, heights: Floats, spreads: Spreads, window: EdgeWindow, part: float) -> float:
+    """The standard error of a quantile: the larger of two, since each is too small where the other one is right.
+
+    The error of the averaged cumulative share over the density within FAR standard errors is steady: read from fewer
+    answers, it differs several times over between equal crowds. Where answers are heaped the estimate jumps from heap
+    to heap. That is the standard deviation of its law: it is at most a value as often as the share up to it reaches
+    the part.
+    """
+    d = len(buckets)
+    low, high = _values(buckets, np.array([window.place - window.far, window.place + window.far]))
+    places, curve = averages(heights, window.width)
+    curve = made_rising(curve)
+    errors = np.maximum(_errors(d, window.width, len(curve), spreads), 1e-12)
+    reached = np.maximum.accumulate(ndtr((curve - part) / errors))
+    chances = np.diff(reached, prepend=0.0)  # the last windows hold ones only, so that these sum to one
+    values = _values(buckets, places - 0.5)
+    spread = chances @ (values - chances @ values) ** 2
+    return max(float(high - low) / (2 * FAR), float(np.sqrt(spread)))
+
+
+def _values(buckets: Buckets, places: Floats) -> Floats:
+    """The numbers at places among the edges."""
+    return np.interp(np.clip(places, 0, len(buckets)), np.arange(len(buckets) + 1), buckets.edges)

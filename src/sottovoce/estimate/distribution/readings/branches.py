@@ -35,7 +35,7 @@ class LevelReports:
 
     @property
     def cells(self) -> slice:
-        """Its cells of a tally."""
+        """Cells of a tally that belong to the branch."""
         return slice(self.start, self.start + self.sets.outputs)
 
     @property

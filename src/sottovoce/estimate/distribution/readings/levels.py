@@ -11,20 +11,12 @@ import numpy as np
 from sottovoce.estimate.distribution.readings.branches import LevelReports
 from sottovoce.estimate.distribution.readings.linear import MOST_DENSE, DenseDecode
 from sottovoce.estimate.distribution.readings.transition import LevelsTransition
-from sottovoce.estimate.distribution.readings.tree import Tree
+from sottovoce.estimate.distribution.readings.tree import Tree, node_sums
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.reading import OutputReading
 
 SMALL = 1 << 22  # entries of a matrix of scores that is kept
 FEW = 64  # functionals whose scores are computed one by one where it is not
-
-
-def _sums(values: Floats, width: int) -> Floats:
-    return np.add.reduceat(values, np.arange(0, len(values), width), axis=0)
-
-
-def _leaves(nodes: Floats, width: int, leaves: int) -> Floats:
-    return np.repeat(nodes, width, axis=0)[:leaves]
 
 
 class LevelsDecode(OutputReading):
@@ -48,7 +40,7 @@ class LevelsDecode(OutputReading):
 
     def expected(self, one: LevelReports) -> Floats:
         """How often a report of a branch lies in the set of each node, where all leaves are equally common."""
-        held = _sums(np.full(self.leaves, 1 / self.leaves), one.sets.width)
+        held = node_sums(np.full(self.leaves, 1 / self.leaves), one.sets.width)
         if one.differences:
             pairs = np.pad(held, (0, len(held) % 2)).reshape(-1, 2)
             sibling = pairs[:, ::-1].ravel()[: len(held)]
@@ -118,7 +110,7 @@ class LeastSquares(LevelsDecode):
 
     def from_nodes(self, nodes: Sequence[Floats]) -> Floats:
         right = sum(
-            gain * _leaves(values, one.sets.width, self.leaves)
+            gain * self.tree.leaves_of(values, one.sets.width)
             for gain, values, one in zip(self.gains, nodes, self.branches, strict=True)
         )
         return self.tree.solve(np.asarray(right))

@@ -11,7 +11,7 @@ import numpy as np
 from sottovoce.core.channel import Channel, Table
 from sottovoce.core.channel.shapes import alternatives_of
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.estimate.distribution.readings.transition import Transition, WaveTransition
+from sottovoce.estimate.distribution.readings.transition import Transition, WaveTransition, undetermined
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.reading import MatrixReading, OutputReading
 
@@ -36,10 +36,7 @@ class DenseDecode(MatrixReading):
             self.matrix[:, used] = solve(law[used], weight[used])
             if np.abs(self.matrix @ law - np.eye(transition.buckets)).max() < _EXACT:  # not NaN either
                 return
-        raise ParameterError(
-            f"These reports do not determine the shares of {transition.buckets} buckets: some changes of the shares"
-            " leave the law of a report as it is, or nearly."
-        )
+        raise undetermined(transition.buckets)
 
 
 def _normal_equations(law: Floats, weight: Floats) -> Floats:

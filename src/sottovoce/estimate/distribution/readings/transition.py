@@ -17,6 +17,7 @@ from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.channel import ArcSets, Block, Channel, ShiftSets, Window
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.shapes import after_rounding, alternatives_of, block_of
+from sottovoce.core.declared import delegated
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.estimate.distribution.readings.branches import LevelReports, branches_of
 from sottovoce.estimate.evidence import Floats
@@ -25,6 +26,14 @@ from sottovoce.fast.compiled import compiled
 from sottovoce.tally.laws import law_row
 
 MAX_DENSE = 1 << 24  # entries of a matrix
+
+
+def undetermined(buckets: int) -> ParameterError:
+    """The error where several shares give the reports the same law."""
+    return ParameterError(
+        f"The reports do not determine the shares of {buckets} buckets: some changes of the shares leave the law of a"
+        " report as it is, or nearly."
+    )
 
 
 class Transition(ABC):
@@ -241,15 +250,19 @@ class ShiftTransition(Transition):
         self.waves = np.fft.rfft(bits)
 
     def forward(self, shares: Floats) -> Floats:
-        codes = np.repeat(shares / self.per_bucket, self.per_bucket)
-        met = np.fft.irfft(np.fft.rfft(codes, self.cells) * self.waves.conj(), self.cells).ravel()
-        return np.asarray(self.low * codes.sum() + (self.high - self.low) * met)
+        """The probability of each output; of several rows of shares, one row each."""
+        codes = np.repeat(shares / self.per_bucket, self.per_bucket, axis=-1)
+        waves = np.fft.rfft(codes, self.cells)[..., None, :] * self.waves.conj()
+        met = np.fft.irfft(waves, self.cells).reshape(*shares.shape[:-1], -1)
+        return np.asarray(self.low * codes.sum(axis=-1)[..., None] + (self.high - self.low) * met)
 
     def backward(self, ratios: Floats) -> Floats:
-        shifts = np.fft.rfft(ratios.reshape(len(self.waves), self.cells))
-        met = np.fft.irfft((shifts * self.waves).sum(axis=0), self.cells)[: self.buckets * self.per_bucket]
-        mean = self.low * ratios.sum() + (self.high - self.low) * met
-        return np.asarray(mean.reshape(self.buckets, self.per_bucket).mean(axis=1))
+        """The transposed product, of each row."""
+        rows = ratios.shape[:-1]
+        shifts = np.fft.rfft(ratios.reshape(*rows, len(self.waves), self.cells))
+        met = np.fft.irfft((shifts * self.waves).sum(axis=-2), self.cells)[..., : self.buckets * self.per_bucket]
+        mean = self.low * ratios.sum(axis=-1)[..., None] + (self.high - self.low) * met
+        return np.asarray(mean.reshape(*rows, self.buckets, self.per_bucket).mean(axis=-1))
 
 
 class MixTransition(Transition):
@@ -277,15 +290,12 @@ class MixTransition(Transition):
 class BucketMixture(Mixture):
     """The likelihood of the shares of buckets given a count of each output."""
 
+    apply = delegated("transition.forward")
+    adjoint = delegated("transition.backward")
+
     def __init__(self, transition: Transition, counts: Floats) -> None:
         self.transition, self.counts = transition, np.asarray(counts, np.float64)
         self.codes, self.n = transition.buckets, float(self.counts.sum())
-
-    def apply(self, shares: Floats) -> Floats:
-        return self.transition.forward(shares)
-
-    def adjoint(self, rows: Floats) -> Floats:
-        return self.transition.backward(rows)
 
     def points(self, places: Floats) -> Floats:
         if isinstance(self.transition, WaveTransition) and self.transition.rounded:

@@ -29,14 +29,15 @@ class Tree:
 
     def sums(self, values: Floats) -> list[Floats]:
         """Sums of leaf values over the nodes of each level; further axes are kept."""
-        return [_sums(values, width) for width in self.widths]
+        return [node_sums(values, width) for width in self.widths]
 
     def pulled(self, levels: Sequence[Floats]) -> Floats:
         """To each leaf the weighted sum of the values of its nodes: the right side of the normal equations."""
         each = zip(self.weights, self.widths, levels, strict=True)
-        return np.asarray(sum(weight * self._leaves_of(values, width) for weight, width, values in each))
+        return np.asarray(sum(weight * self.leaves_of(values, width) for weight, width, values in each))
 
-    def _leaves_of(self, values: Floats, width: int) -> Floats:
+    def leaves_of(self, values: Floats, width: int) -> Floats:
+        """To each leaf the value of its node."""
         return np.repeat(values, width, axis=0)[: self.leaves]
 
     def product(self, values: Floats) -> Floats:
@@ -56,7 +57,7 @@ class Tree:
         finer = 1
         for weight, width in zip(self.weights[-2::-1], self.widths[-2::-1], strict=True):
             count, children = len(solved), width // finer
-            solved, reach = _sums(solved, children), _sums(reach, children)
+            solved, reach = node_sums(solved, children), node_sums(reach, children)
             upward.append((weight, children, count, solved, reach))
             scale = 1 + weight * reach
             solved, reach, finer = solved / scale, reach / scale, width
@@ -67,6 +68,6 @@ class Tree:
         return np.asarray((right - shift) / bottom)
 
 
-def _sums(values: Floats, width: int) -> Floats:
+def node_sums(values: Floats, width: int) -> Floats:
     """Sums over stretches of `width` neighbours."""
     return np.add.reduceat(values, np.arange(0, len(values), width), axis=0) if width > 1 else values

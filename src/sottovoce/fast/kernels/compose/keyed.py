@@ -17,6 +17,7 @@ from sottovoce.fast.kernels.base import (
     counter,
     empty_reports,
     impossible_masks,
+    of_reports,
     possible_outputs,
     sampler,
 )
@@ -101,14 +102,10 @@ def _(channel: Keyed) -> Sample:
 
 @counter.register
 def _(channel: Keyed) -> Count:
-    def count(reports: Reports, public: NDArray[np.uint64] | None, cells: NDArray[np.int64]) -> None:
-        if outputs_of(channel.key) is not None:
-            count_indices(reports, cells)
-        else:
-            bits = channel.inner.payload_bits
-            _count_masks(reports, bits, channel.key.inputs, channel.inner_outputs, cells)
-
-    return count
+    if outputs_of(channel.key) is not None:
+        return of_reports(count_indices)
+    sizes = channel.inner.payload_bits, channel.key.inputs, channel.inner_outputs
+    return of_reports(lambda reports, cells: _count_masks(reports, *sizes, cells))
 
 
 @possible_outputs.register

@@ -21,6 +21,7 @@ from sottovoce.fast.kernels.base import (
     counter,
     impossible_masks,
     lanes,
+    of_reports,
     sampler,
 )
 from sottovoce.fast.kernels.masks import add_masks, popcounts
@@ -188,10 +189,7 @@ def _lanes_sampler(k: int, q: int) -> Background:
 
 @counter.register
 def _(channel: Bits) -> Count:
-    def count(reports: Reports, public: NDArray[np.uint64] | None, cells: NDArray[np.int64]) -> None:
-        add_masks(reports, cells)
-
-    return count
+    return of_reports(add_masks)
 
 
 @impossible_masks.register

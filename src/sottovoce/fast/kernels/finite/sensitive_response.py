@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Sparing
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import last_start
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, of_reports, sampler
 from sottovoce.fast.kernels.masks import count_indices
 
 
@@ -47,7 +46,4 @@ def _(channel: Sparing) -> Sample:
 
 @counter.register
 def _(channel: Sparing) -> Count:
-    def count(reports: Reports, public: NDArray[np.uint64] | None, cells: NDArray[np.int64]) -> None:
-        count_indices(reports, cells)
-
-    return count
+    return of_reports(count_indices)

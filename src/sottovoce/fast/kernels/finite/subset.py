@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Subset
 from sottovoce.fast.compiled import compiled
-from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, impossible_masks, sampler
+from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder, remainder_by_float
+from sottovoce.fast.kernels.base import (
+    Codes,
+    Count,
+    Draws,
+    Reports,
+    Sample,
+    counter,
+    impossible_masks,
+    of_reports,
+    sampler,
+)
 from sottovoce.fast.kernels.masks import add_masks, count_indices, popcounts
+
+_AT_ONCE = 128  # reports whose masks are drawn together: they stay in the cache
+_NOWHERE = 128  # a place that sets no bit
 
 
 @compiled
@@ -29,45 +43,107 @@ def _draw_index(codes, words, at, keep, n, magic, extra, last, bits, out, redo):
             redo[i] = 1
 
 
-@compiled
-def _draw_mask(codes, words, at, k, keep, numbers, bits, out, redo):
-    """Floyd's algorithm; row t of the numbers is the divisor of the draw from k - w + t outcomes.
+@njit(nogil=True)
+def _draw_places(words, at, keep, outcomes, reciprocals, last, bits, places, kept, redo):
+    """The draws of Floyd's algorithm, one row of places a report, before repeats are replaced.
 
-    All places are drawn first, because a loop that also sets bits would wait for memory at each step.
+    Places number the categories other than the code. Where the code is kept there is one draw less: the draws then
+    begin one word earlier and end with the same number of outcomes, and the first place means nothing. The inner loop
+    has no branch, so that it becomes vector instructions.
     """
-    shift = np.uint64(64 - bits)
-    scale = np.uint64(53 - bits)
-    size = np.uint64(1) << np.uint64(bits)
-    one = np.uint64(1)
-    six = np.uint64(6)
-    low = np.uint64(63)
-    w = numbers.shape[0]
-    places = np.empty(w, np.uint32)
-    for i in range(codes.shape[0]):
-        code = np.uint64(codes[i])
-        for lane in range(out.shape[1]):
-            out[i, lane] = 0
-        first = 0
-        if (words[i, at] >> shift) << scale < keep:
-            out[i, code >> six] = one << (code & low)
-            first = 1  # one draw less, and the draws end with the same number of outcomes
+    shift, scale = np.uint64(64 - bits), np.uint64(53 - bits)
+    for r in range(words.shape[0]):
+        kept[r] = (words[r, at] >> shift) << scale < keep
+        drawn_words = words[r, at + 1 - np.int64(kept[r]) :]
         rejected = False
-        for t in range(first, w):
-            drawn = words[i, at + 1 - first + t] >> shift
-            outcomes = numbers[t, 0]
-            place = remainder(drawn, outcomes, numbers[t, 1], numbers[t, 2])
-            rejected |= drawn - place > size - outcomes
-            places[t] = place + np.uint64(place >= code)
-        for t in range(first, w):
-            place = np.uint64(places[t])
-            if out[i, place >> six] & one << (place & low):
-                place = np.uint64(k - 1 - w + t)
-                place += np.uint64(place >= code)
-                out[i, place >> six] |= one << (place & low)
-            else:
-                out[i, place >> six] |= one << (place & low)
-        if rejected:
-            redo[i] = 1
+        for t in range(outcomes.shape[0]):
+            drawn = np.int64(drawn_words[t] >> shift)
+            rejected |= drawn > last[t]
+            places[r, t] = remainder_by_float(drawn, outcomes[t], reciprocals[t])
+        redo[r] |= rejected
+
+
+@compiled
+def _draw_mask(codes, words, at, k, keep, outcomes, reciprocals, last, bits, out, redo):
+    """Floyd's algorithm: draw t has k - w + t outcomes, and a place that is taken gives way to the next new one."""
+    one, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
+    w = outcomes.shape[0]
+    places, kept = np.empty((1, w), np.int64), np.empty(1, np.bool_)
+    for i in range(codes.shape[0]):
+        report = slice(i, i + 1)
+        _draw_places(words[report], at, keep, outcomes, reciprocals, last, bits, places, kept, redo[report])
+        code = np.uint64(codes[i])
+        out[i] = 0
+        if kept[0]:
+            out[i, code >> six] = one << (code & low)
+        for t in range(np.int64(kept[0]), w):
+            place, newest = np.uint64(places[0, t]), np.uint64(k - 1 - w + t)
+            place += np.uint64(place >= code)
+            newest += np.uint64(newest >= code)
+            taken = out[i, place >> six] >> (place & low) & one
+            place ^= (place ^ newest) & -taken  # without a branch, which processors cannot predict
+            out[i, place >> six] |= one << (place & low)
+
+
+@compiled
+def _draw_short_mask(codes, words, at, k, keep, outcomes, reciprocals, last, bits, out, redo):
+    """`_draw_mask` for at most 128 categories: each step is done for many reports at once, by vector instructions.
+
+    The steps are functions of their own: compiled as one, they do not become vector instructions.
+    """
+    w = outcomes.shape[0]
+    places, kept = np.zeros((_AT_ONCE, w), np.int64), np.empty(_AT_ONCE, np.bool_)
+    places_by_step = np.empty((w, _AT_ONCE), np.int64)
+    lower, upper = np.empty(_AT_ONCE, np.uint64), np.empty(_AT_ONCE, np.uint64)
+    for start in range(0, codes.shape[0], _AT_ONCE):
+        some = slice(start, min(start + _AT_ONCE, codes.shape[0]))
+        _draw_places(words[some], at, keep, outcomes, reciprocals, last, bits, places, kept, redo[some])
+        _transpose(places, places_by_step)
+        places_by_step[0] += (_NOWHERE - places_by_step[0]) * kept  # without a branch
+        _replace_repeats(places_by_step, k, lower, upper)
+        _insert_codes(lower, upper, codes[some], kept, out[some])
+
+
+@njit(nogil=True)
+def _transpose(places, places_by_step):
+    for t in range(places.shape[1]):
+        for r in range(places.shape[0]):
+            places_by_step[t, r] = places[r, t]
+
+
+@njit(nogil=True)
+def _replace_repeats(places_by_step, k, lower, upper):
+    """Masks of two words of the places of many reports; a place that is taken gives way to the next new one."""
+    zero, one, low, word = np.uint64(0), np.uint64(1), np.uint64(63), np.uint64(64)
+    w = places_by_step.shape[0]
+    lower[:], upper[:] = zero, zero
+    for t in range(w):
+        newest = np.uint64(k - 1 - w + t)
+        newest_bit = one << (newest & low)
+        newest_lower, newest_upper = (newest_bit, zero) if newest < word else (zero, newest_bit)
+        drawn = places_by_step[t]
+        for r in range(lower.shape[0]):
+            place = np.uint64(drawn[r])
+            bit = one << (place & low)
+            bit_lower = bit if place < word else zero
+            bit_upper = bit if place - word < word else zero
+            taken = (lower[r] & bit_lower) | (upper[r] & bit_upper) != zero
+            lower[r] |= newest_lower if taken else bit_lower
+            upper[r] |= newest_upper if taken else bit_upper
+
+
+@njit(nogil=True)
+def _insert_codes(lower, upper, codes, kept, out):
+    """The reports: masks of the categories other than the code, with a bit for the code inserted."""
+    one, low, word = np.uint64(1), np.uint64(63), np.uint64(64)
+    for r in range(codes.shape[0]):
+        code = np.uint64(codes[r])
+        bit, own = one << (code & low), np.uint64(kept[r]) << (code & low)
+        is_upper = -np.uint64(code >= word)  # all bits set, or none: without a branch, which processors cannot predict
+        moved_lower, moved_upper = lower[r] & -bit & ~is_upper, upper[r] & (-bit | ~is_upper)
+        out[r, 0] = lower[r] + moved_lower | own & ~is_upper
+        if out.shape[1] > 1:
+            out[r, 1] = upper[r] + moved_upper | moved_lower >> low | own & is_upper
 
 
 @sampler.register
@@ -87,24 +163,21 @@ def _index_sampler(channel: Subset) -> Sample:
 
 def _mask_sampler(channel: Subset) -> Sample:
     keep = np.uint64(channel.keep)
-    numbers = np.array([divisor(n) for n in range(channel.k - channel.w, channel.k)], np.uint64)
+    outcomes = np.arange(channel.k - channel.w, channel.k)
+    reciprocals = 1 / outcomes
+    kernel = _draw_short_mask if channel.k <= 128 else _draw_mask
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         last_start(channel.k - 1, draws.bits)  # refuses a draw from more outcomes than a coin has
-        _draw_mask(codes, draws.words, at, channel.k, keep, numbers, draws.bits, out, draws.redo)
+        last = (1 << draws.bits) - (1 << draws.bits) % outcomes - 1
+        kernel(codes, draws.words, at, channel.k, keep, outcomes, reciprocals, last, draws.bits, out, draws.redo)
 
     return draw
 
 
 @counter.register
 def _(channel: Subset) -> Count:
-    def count(reports: Reports, public: NDArray[np.uint64] | None, cells: NDArray[np.int64]) -> None:
-        if channel.w == 1:
-            count_indices(reports, cells)
-        else:
-            add_masks(reports, cells)
-
-    return count
+    return of_reports(count_indices if channel.w == 1 else add_masks)
 
 
 @impossible_masks.register

@@ -5,14 +5,13 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import FINE
 from sottovoce.core.channel import Signs
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder
-from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
+from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, of_reports, sampler
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.vector.place import EMPTY, POSITION, SHIFT
 
@@ -78,7 +77,4 @@ def _(channel: Signs) -> Sample:
 
 @counter.register
 def _(channel: Signs) -> Count:
-    def count(reports: Reports, public: NDArray[np.uint64] | None, cells: NDArray[np.int64]) -> None:
-        add_masks(reports, cells)
-
-    return count
+    return of_reports(add_masks)

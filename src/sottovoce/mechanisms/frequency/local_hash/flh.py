@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from sottovoce.core.arithmetic.field import MAX_ORDER, is_order
+from sottovoce.core.arithmetic.field import MAX_ORDER, digits, is_order
 from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import PoolMap, Public, Subset
 from sottovoce.core.domain import Domain
@@ -48,14 +48,6 @@ def pooled(name: str, domain: Domain, budget: Any, e: Fraction, g: int) -> Mecha
     k = categories(name, domain, MAX_CELLS // 2)
     inner = Subset(g, 1, floor_unit(e / (e + g - 1)))
     return Mechanism(name, Frequency(domain), Public(PoolMap(k, g, digits(k, g)), inner), budget, CountSeeds())
-
-
-def digits(k: int, g: int) -> int:
-    """How many digits in base g write every code."""
-    count, reach = 1, g
-    while reach < k:
-        count, reach = count + 1, reach * g
-    return count
 
 
 def _fits(k: int, g: int) -> bool:

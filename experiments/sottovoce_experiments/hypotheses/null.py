@@ -1,0 +1,275 @@
+"""How often tests reject a true hypothesis, on permuted answers of real people.
+
+In each run people are drawn from a real column and put into two samples at random, so that nothing differs between
+them. The counts of their reports are drawn from the exact law of the mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sottovoce.core.domain import Integers, Record, Select
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.registry import mechanism as build
+from sottovoce.estimate.comparison.associations import association, private_groups
+from sottovoce.estimate.comparison.chi_square import goodness_of_fit, homogeneity, independence
+from sottovoce.estimate.comparison.compare import compare
+from sottovoce.estimate.comparison.identity import identity_test
+from sottovoce.estimate.comparison.permutation import permutation_test
+from sottovoce.estimate.comparison.simple_hypotheses import likelihood_ratio
+from sottovoce.estimate.comparison.stated_mean import z_test
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.fast.batch import Reports
+from sottovoce.tally.counts import simulate_counts
+from sottovoce_experiments.experiment import Experiment, Late, Row
+from sottovoce_experiments.page import Page, PageColumn, Section
+from sottovoce_experiments.runner import data_file
+from sottovoce_experiments.sources import ADULT, PATIENTS
+
+Ints = NDArray[np.int64]
+COLUMNS = {  # the answers of real people: file, column, most frequent values kept
+    "sex": (ADULT, "sex", 2),
+    "education": (ADULT, "education", 16),
+    "country": (ADULT, "native_country", 40),
+    "diagnosis": (PATIENTS, "diag_1", 400),
+}
+NUMBERS = {"age": (ADULT, "age", Integers(17, 90)), "days": (PATIENTS, "days_in_hospital", Integers(1, 14))}
+PAGE = Page(
+    "results/tests.md",
+    "# Do the tests hold their level?\n\nHow often tests reject a hypothesis that is true. At the level 5 % a right"
+    " test rejects 5 % of them. `sottovoce reproduce tests-null --pages docs` writes this page; it needs the data sets"
+    " that are named in [Results](index.md).\n",
+)
+
+
+@lru_cache(maxsize=8)
+def held(column: str) -> Ints:
+    """How many people give each answer of a column, most frequent first."""
+    source, name, most = COLUMNS[column]
+    answers = pq.read_table(data_file(source.file), columns=[name])[name].to_pylist()
+    counts = np.unique([str(answer) for answer in answers], return_counts=True)[1]
+    return np.sort(counts)[::-1][:most].astype(np.int64)
+
+
+@lru_cache(maxsize=8)
+def numbers(column: str) -> NDArray[np.float64]:
+    """The numbers of all people in a column."""
+    source, name, _ = NUMBERS[column]
+    return np.asarray(pq.read_table(data_file(source.file), columns=[name])[name].to_numpy(), float)
+
+
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
+    """Rejection rates of one test at 5 and 1 %."""
+    rng = np.random.default_rng(seed)
+    shares = held(point["column"]) / held(point["column"]).sum() if point["column"] in COLUMNS else None
+    p_values = np.array([TESTS[point["test"]](point, shares, rng) for _ in range(runs)])
+    # P-values of permutations are multiples of 1 / 200, and a test rejects at its level.
+    rates = {f"at_{level}": float((p_values <= level / 100 + 1e-12).mean()) for level in (5, 1)}
+    return [{"rows": len(p_values), **rates}]
+
+
+def _estimate(mechanism: Mechanism, counts: Ints, rng: np.random.Generator) -> Estimate:
+    estimate: Estimate = mechanism.estimate(simulate_counts(mechanism, counts, seed=int(rng.integers(1 << 48))))
+    return estimate
+
+
+def _mechanism(point: Mapping[str, Any], categories: int) -> Mechanism:
+    return _built(point["mechanism"], categories, str(point["epsilon"]))
+
+
+@lru_cache(maxsize=8)
+def _built(name: str, categories: int, epsilon: str) -> Mechanism:
+    return build(name, Integers(0, categories - 1), epsilon=epsilon)
+
+
+def _two(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> tuple[Estimate, Estimate]:
+    """Two samples of people of whom a quarter is in the first."""
+    mechanism = _mechanism(point, len(shares))
+    people = rng.multinomial(point["n"], shares)
+    first = rng.multivariate_hypergeometric(people, point["n"] // 4)
+    return _estimate(mechanism, first, rng), _estimate(mechanism, people - first, rng)
+
+
+def _fit(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    mechanism = _mechanism(point, len(shares))
+    return goodness_of_fit(_estimate(mechanism, rng.multinomial(point["n"], shares), rng), shares).p_value
+
+
+def _equal(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    return homogeneity(_two(point, shares, rng)).p_value
+
+
+def _difference(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """The difference of the most frequent answer."""
+    return float(compare(*_two(point, shares, rng)).p_values[0])
+
+
+def _permuted(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    return permutation_test(*_two(point, shares, rng), 199, seed=int(rng.integers(1 << 48))).p_value
+
+
+def _independent(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """The answer and a sex that is permuted among people."""
+    record = Record({"sex": Integers(0, 1), "answer": Integers(0, len(shares) - 1)})
+    mechanism = build(point["mechanism"], Select(record, ["sex", "answer"]), epsilon=str(point["epsilon"]))
+    people = rng.multinomial(point["n"], shares)
+    women = rng.multivariate_hypergeometric(people, point["n"] // 3)
+    return independence(_estimate(mechanism, np.concatenate([women, people - women]), rng)).p_value
+
+
+def _identical(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    mechanism = _mechanism(point, len(shares))
+    return identity_test(_estimate(mechanism, rng.multinomial(point["n"], shares), rng), shares).p_value
+
+
+def _simple(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """The shares of the column against shares that are more even."""
+    mechanism = _mechanism(point, len(shares))
+    estimate = _estimate(mechanism, rng.multinomial(point["n"], shares), rng)
+    return likelihood_ratio(estimate, shares, 0.9 * shares + 0.1 / len(shares)).p_value
+
+
+def _mean(point: Mapping[str, Any], column: Any, rng: np.random.Generator) -> Estimate:
+    """The mean of people who are drawn from a column."""
+    mechanism = build(point["mechanism"], NUMBERS[point["column"]][2], epsilon=str(point["epsilon"]))
+    reports = mechanism.privatize(column, seed=int(rng.integers(1 << 48)))
+    estimate: Estimate = mechanism.estimate(mechanism.tally(reports))
+    return estimate
+
+
+def _stated(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """The mean of all people of the column."""
+    everyone = numbers(point["column"])
+    return z_test(_mean(point, rng.choice(everyone, point["n"]), rng), float(everyone.mean())).p_value
+
+
+def _means(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """Means of two samples of people of whom a quarter is in the first."""
+    drawn = rng.choice(numbers(point["column"]), point["n"])
+    return float(compare(*(_mean(point, part, rng) for part in np.split(drawn, [point["n"] // 4]))).p_value)
+
+
+def _reports(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> Reports:
+    """Reports of people in a random order."""
+    codes = rng.permutation(np.repeat(np.arange(len(shares)), rng.multinomial(point["n"], shares)))
+    return _mechanism(point, len(shares)).privatize(codes, seed=int(rng.integers(1 << 48)))
+
+
+def _associated(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """The answer and a sex that is permuted among people, both private."""
+    sexes = _reports({**point, "mechanism": "grr"}, held("sex") / held("sex").sum(), rng)
+    return association(sexes, _reports(point, shares, rng)).p_value
+
+
+def _numbers_by_group(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """Public days in hospital, which are permuted among people with a private answer."""
+    return private_groups(_reports(point, shares, rng), rng.choice(numbers("days"), point["n"])).p_value
+
+
+def _texts_by_group(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """A public sex that is permuted among people with a private answer."""
+    sexes = np.where(rng.random(point["n"]) < 1 / 3, "f", "m")
+    return private_groups(_reports(point, shares, rng), sexes).p_value
+
+
+TESTS: dict[str, Callable[[Mapping[str, Any], Any, np.random.Generator], float]] = {
+    "goodness of fit": _fit,
+    "equal shares": _equal,
+    "one difference": _difference,
+    "permutation": _permuted,
+    "independence": _independent,
+    "identity": _identical,
+    "likelihood ratio": _simple,
+    "z, stated mean": _stated,
+    "z, two means": _means,
+    "association": _associated,
+    "private group, number": _numbers_by_group,
+    "private group, category": _texts_by_group,
+}
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The extremes of the rejection rates."""
+    five, one = ([100 * float(row[name]) for row in rows] for name in ("at_5", "at_1"))
+    return [
+        f"Rejected at 5 %: {min(five):.2f} to {max(five):.2f} %; at 1 %: {min(one):.2f} to {max(one):.2f} %"
+        f" ({len(rows)} cells)."
+    ]
+
+
+def said(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The text above the table."""
+    return (
+        f"Answers are columns of real people: {', '.join(f'{name} ({most})' for name, (*_, most) in COLUMNS.items())},"
+        " with the number of different answers. A quarter of the people is in the first of two samples, a third has the"
+        " first of two sexes. Numbers are the age and the days in hospital. Each"
+        f" cell has {rows[0]['rows']:,} permutations, so that 5 % have a standard error of"
+        f" {100 * (0.05 * 0.95 / float(rows[0]['rows'])) ** 0.5:.2f} points. {' '.join(summary(rows))}"
+    )
+
+
+CASES = (
+    ("sex", "grr", 1_500, 0.5),
+    ("education", "grr", 1_500, 4.0),
+    ("education", "oue", 5_000, 1.0),
+    ("country", "hadamard", 5_000, 1.0),
+    ("country", "oue", 50_000, 0.5),
+)
+LISTED = (*(case for case in CASES if case[1] != "oue"), ("country", "grr", 50_000, 2.0))  # numbered reports
+HALVES = (
+    ("education", "half-sets", 1_500, 4.0),
+    ("country", "half-sets", 5_000, 1.0),
+    ("country", "half-sets", 50_000, 0.5),
+)
+MEANS = (("age", "bernoulli", 1_500, 0.5), ("age", "piecewise", 5_000, 1.0), ("days", "piecewise", 50_000, 4.0))
+LARGE = (("diagnosis", "oue", 50_000, 2.0), ("diagnosis", "half-sets", 50_000, 2.0))
+GRID = (
+    *(
+        (test, *case)
+        for test in ("goodness of fit", "equal shares", "one difference", "independence", "identity")
+        for case in CASES
+    ),
+    *(("permutation", *case) for case in CASES if case[1] == "grr"),
+    *((test, *case) for test in ("goodness of fit", "equal shares") for case in HALVES),
+    *(("equal shares", *case) for case in LARGE),
+    *(
+        (test, *case)
+        for test in ("likelihood ratio", "private group, number", "private group, category")
+        for case in LISTED
+    ),
+    *(("association", *case) for case in LISTED[:3]),
+    *((test, *case) for test in ("z, stated mean", "z, two means") for case in MEANS),
+)
+AXES = ("test", "column", "mechanism", "n", "epsilon")
+
+EXPERIMENT = Experiment(
+    id="tests-null",
+    title="How often tests reject a true hypothesis",
+    metric="share of permutations that are rejected",
+    grid=((AXES, GRID),),
+    quick=((AXES, (*GRID[:2], ("equal shares", *HALVES[0]))),),
+    runs=5_000,
+    quick_runs=200,
+    cell=Late("hypotheses.null:cell"),
+    figure="figures:rejections",
+    columns=(*AXES, "at_5", "at_1"),
+    summary=summary,
+    needs=(ADULT.file, PATIENTS.file),
+    data=(*COLUMNS, *NUMBERS),
+    section=Section(
+        page=PAGE,
+        heading="## Permuted answers",
+        text=said,
+        lead=AXES,
+        columns=(
+            PageColumn("rejected at 5 %", "at_5", ".2f", (), 100),
+            PageColumn("at 1 %", "at_1", ".2f", (), 100),
+        ),
+    ),
+)

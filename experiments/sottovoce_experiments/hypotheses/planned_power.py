@@ -1,0 +1,211 @@
+"""How often tests see a difference, beside the power that the plan promises.
+
+For each cell a plan gives the smallest difference that its test sees with the stated power. The true answers differ by
+exactly this much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.domain import Categories, Integers, Record, Select
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import Frequency, GroupMean, Mean
+from sottovoce.estimate.comparison.chi_square import goodness_of_fit, homogeneity, independence
+from sottovoce.estimate.comparison.compare import compare
+from sottovoce.estimate.comparison.permutation import permutation_test
+from sottovoce.estimate.comparison.stated_mean import z_test
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Floats
+from sottovoce.study.plan import TestPlan, plan
+from sottovoce.study.power.test_of import TestOf
+from sottovoce.tally.counts import simulate_counts
+from sottovoce_experiments.experiment import Experiment, Late, Row
+from sottovoce_experiments.hypotheses.null import PAGE
+from sottovoce_experiments.page import PageColumn, Section
+
+ALPHA = 0.05
+SHARES, GRADES = Integers(0, 7), Integers(0, 10)
+TABLE = Select(Record({"a": Integers(0, 1), "b": Integers(0, 3)}), ["a", "b"])
+GROUPED = GroupMean(Categories(["a", "b", "c"]), GRADES)
+ORACLES = ["grr", "subset", "oue", "hadamard"]
+Check = Callable[[TestPlan, int, np.random.Generator], float]
+
+
+def signs(count: int, rng: np.random.Generator) -> Floats:
+    """As many 1 as -1, in random order."""
+    return rng.permutation(np.repeat([1.0, -1.0], count // 2))
+
+
+def _counted(mechanism: Mechanism, shares: Any, n: int, rng: np.random.Generator) -> Estimate:
+    counts = rng.multinomial(n, shares)
+    estimate: Estimate = mechanism.estimate(simulate_counts(mechanism, counts, seed=int(rng.integers(1 << 48))))
+    return estimate
+
+
+def _moved(difference: float, direction: Any) -> tuple[Floats, Floats]:
+    """Two laws whose difference has this size in each value, around equal shares."""
+    size = len(direction)
+    return 1 / size + difference / 2 * direction, 1 / size - difference / 2 * direction
+
+
+def _share(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    direction = np.array([1.0, -1.0, *[0.0] * 6])
+    laws = _moved(found.difference, direction)
+    return float(compare(*(_counted(found.best.mechanism, law, n // 2, rng) for law in laws)).p_values[0])
+
+
+def _equal(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    laws = _moved(found.difference, signs(8, rng))
+    return homogeneity([_counted(found.best.mechanism, law, n // 2, rng) for law in laws]).p_value
+
+
+def _permuted(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    laws = _moved(found.difference, signs(8, rng))
+    first, second = (_counted(found.best.mechanism, law, n // 2, rng) for law in laws)
+    return permutation_test(first, second, 199, seed=int(rng.integers(1 << 48))).p_value
+
+
+def _fit(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    law = 1 / 8 + found.difference * signs(8, rng)
+    return goodness_of_fit(_counted(found.best.mechanism, law, n, rng), np.full(8, 1 / 8)).p_value
+
+
+def _table(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    law = 1 / 8 + found.difference * np.outer([1, -1], signs(4, rng)).ravel()
+    return independence(_counted(found.best.mechanism, law, n, rng)).p_value
+
+
+def _equivalent(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    both = (_counted(found.best.mechanism, np.full(8, 1 / 8), n // 2, rng) for _ in range(2))
+    return float(compare(*both).equivalence(found.difference)[0])
+
+
+def grades(shift: float) -> Floats:
+    """Equally common numbers from 0 to 10, of whom some move from the lowest to the highest, so that the mean rises."""
+    law = np.full(11, 1 / 11)
+    law[0] -= shift / 10
+    law[-1] += shift / 10
+    return law
+
+
+def _graded(mechanism: Mechanism, law: Any, n: int, rng: np.random.Generator) -> Estimate:
+    people = np.repeat(np.arange(11), rng.multinomial(n, law))
+    estimate: Estimate = mechanism.estimate(
+        mechanism.tally(mechanism.privatize(people, seed=int(rng.integers(1 << 48))))
+    )
+    return estimate
+
+
+def _means(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    laws = (grades(found.difference / 2), grades(-found.difference / 2))
+    return compare(*(_graded(found.best.mechanism, law, n // 2, rng) for law in laws)).p_value
+
+
+def _stated(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    return z_test(_graded(found.best.mechanism, grades(found.difference), n, rng), 5).p_value
+
+
+def _groups(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    mechanism = found.best.mechanism
+    labels = list(GROUPED.by.labels())
+    place = rng.integers(0, 3, n)
+    raised = rng.choice(11, n, p=grades(found.difference))
+    values = np.where(place == 0, raised, rng.integers(0, 11, n))
+    people = [(labels[group], int(value)) for group, value in zip(place, values, strict=True)]
+    reports = mechanism.privatize(people, seed=int(rng.integers(1 << 48)))
+    return float(mechanism.estimate(mechanism.tally(reports)).test_equality().p_value)
+
+
+# By test: what is planned, the methods that are tried, and one run.
+TESTS: dict[str, tuple[TestOf, list[str] | None, Check]] = {
+    "difference of a share": (TestOf(Frequency(SHARES)), ORACLES, _share),
+    "difference of means": (TestOf(Mean(GRADES)), ["bernoulli"], _means),
+    "equal shares": (TestOf(Frequency(SHARES), overall=True), ORACLES, _equal),
+    "permutation": (TestOf(Frequency(SHARES), overall=True), ["grr"], _permuted),
+    "goodness of fit": (TestOf(Frequency(SHARES), overall=True, test="stated"), ORACLES, _fit),
+    "independence": (TestOf(Frequency(TABLE), test="independence"), ORACLES, _table),
+    "equivalence": (TestOf(Frequency(SHARES), test="equivalence"), ORACLES, _equivalent),
+    "stated mean": (TestOf(Mean(GRADES), test="stated"), ["bernoulli"], _stated),
+    "equal means of groups": (TestOf(GROUPED, test="groups"), ["group-bernoulli"], _groups),
+}
+
+
+@lru_cache(maxsize=64)
+def planned(test: str, epsilon: float, n: int, power: float) -> TestPlan:
+    """The plan, which gives the smallest difference that is seen."""
+    about, methods, _ = TESTS[test]
+    found = plan(about, epsilon=str(epsilon), participants=n, power=power, methods=methods)
+    assert isinstance(found, TestPlan)
+    return found
+
+
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
+    """How often one test sees the difference."""
+    rng = np.random.default_rng(seed)
+    found = planned(point["test"], point["epsilon"], point["n"], point["power"])
+    check = TESTS[point["test"]][2]
+    seen = float(np.mean([check(found, point["n"], rng) < ALPHA for _ in range(runs)]))
+    about = {"rows": runs, "method": found.best.method, "difference": found.difference}
+    return [{**about, "seen": seen, "gap": seen - point["power"]}]
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The largest distance of the measured from the planned power."""
+    worst = max(rows, key=lambda row: abs(float(row["gap"])))
+    return [
+        f"Largest distance from the planned power: {100 * abs(float(worst['gap'])):.1f} points ({worst['test']},"
+        f" epsilon {worst['epsilon']:g}, n {worst['n']}; {len(rows)} cells)."
+    ]
+
+
+def said(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The text above the table."""
+    return (
+        "For each cell the plan (`sv.plan(sv.TestOf(...), power=...)`) gives the smallest difference that its test sees"
+        " with this power at the level 5 %. The answers differ by exactly this much. Differences of all shares are root"
+        " mean squares, in a random direction; equivalence is that of equal samples, and its difference is the margin."
+        f" Each cell has {rows[0]['rows']:,} runs, so that a power of 80 % has a standard error of"
+        f" {100 * (0.16 / float(rows[0]['rows'])) ** 0.5:.1f} points. {' '.join(summary(rows))}"
+    )
+
+
+GRID = (
+    *(
+        (test, epsilon, n, power)
+        for test in TESTS
+        if test != "equal means of groups"
+        for epsilon, n, power in ((0.5, 50_000, 0.8), (1.0, 10_000, 0.8), (1.0, 10_000, 0.5), (4.0, 1_500, 0.9))
+    ),
+    *(("equal means of groups", epsilon, n, 0.8) for epsilon, n in ((2.0, 10_000), (4.0, 3_000))),
+)
+AXES = ("test", "epsilon", "n", "power")
+
+EXPERIMENT = Experiment(
+    id="tests-planned",
+    title="How often tests see a difference, beside the planned power",
+    metric="share of runs that are rejected",
+    grid=((AXES, GRID),),
+    quick=((AXES, (GRID[0], GRID[9])),),
+    runs=2_000,
+    quick_runs=100,
+    cell=Late("hypotheses.planned_power:cell"),
+    figure="figures:planned_powers",
+    columns=(*AXES, "method", "difference", "seen", "gap"),
+    summary=summary,
+    section=Section(
+        page=PAGE,
+        heading="## Planned power",
+        text=said,
+        lead=(*AXES, "method"),
+        columns=(
+            PageColumn("difference", "difference", ".3g"),
+            PageColumn("seen, %", "seen", ".1f", (), 100),
+            PageColumn("less the power, points", "gap", ".1f", (), 100),
+        ),
+    ),
+)

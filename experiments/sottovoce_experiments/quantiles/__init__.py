@@ -1,0 +1,1 @@
+"""Experiments on quantiles that are searched in rounds."""

@@ -1,0 +1,75 @@
+"""Distributions on which searches for quantiles are tried: laws, and public histograms, smooth, skewed and spiky."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy  # loads its parts at their first use
+from numpy.typing import NDArray
+
+from sottovoce.core.domain import Integers, Interval
+from sottovoce.estimate.evidence import Bounds
+from sottovoce_experiments.distribution import histograms
+
+Floats = NDArray[np.float64]
+PARTS = 1024  # of a histogram
+NEAR = 1e-9
+
+
+def _mixture(*parts: tuple[float, float, float]) -> Callable[[Floats], Floats]:
+    """A mixture of normal laws: weight, mean and standard deviation of each."""
+    return lambda at: sum(weight * scipy.stats.norm(mean, sd).cdf(at) for weight, mean, sd in parts)
+
+
+_LAWS: dict[str, Callable[[Floats], Floats]] = {
+    "lognormal": lambda at: scipy.stats.lognorm(1, scale=0.01).cdf(at),
+    "two far humps": _mixture((0.5, 0.1, 0.03), (0.5, 0.9, 0.03)),
+    "two spikes": lambda at: 0.1 * at + _mixture((0.5, 0.31, 0.002), (0.4, 0.62, 0.002))(at),
+    "two humps": _mixture((0.55, 0.25, 0.06), (0.45, 0.8, 0.08)),
+    "exponential": lambda at: 1 - np.exp(-at / 0.05),
+    "three spikes": lambda at: 0.2 * at + _mixture((0.3, 0.2, 0.004), (0.3, 0.45, 0.003), (0.2, 0.71, 0.002))(at),
+}
+TUNED = (*(name for name in histograms.TUNED if name != "ages"), "lognormal", "two far humps", "two spikes")
+REPORTED = (*histograms.REPORTED, "two humps", "exponential", "three spikes")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuantileLaw:
+    """A distribution function of straight pieces; with ties, each piece is one whole number instead."""
+
+    heights: Floats
+    edges: Floats
+    ties: bool
+
+    @classmethod
+    def of(cls, name: str, *, ties: bool = False) -> QuantileLaw:
+        """The distribution of this name on [0, 1], or on whole numbers from 0."""
+        if name in _LAWS:
+            edges = np.linspace(0, 1, PARTS * (1 if ties else 16) + 1)
+            heights = _LAWS[name](edges)
+            heights = (heights - heights[0]) / (heights[-1] - heights[0])
+        else:
+            edges = np.linspace(0, 1, PARTS + 1)
+            heights = np.concatenate([[0.0], np.cumsum(histograms.shares(name, PARTS))])
+        return cls(heights, edges * PARTS if ties else edges, ties)
+
+    @property
+    def domain(self) -> Integers | Interval:
+        """The range of the answers."""
+        return Integers(0, PARTS - 1) if self.ties else Interval(0, 1)
+
+    def below(self, threshold: float) -> float:
+        """The share of answers below a threshold."""
+        return float(np.interp(threshold, self.edges, self.heights))
+
+    def error(self, value: float, level: float) -> float:
+        """How far the level is from the shares of answers below a value, and up to it."""
+        low, high = self.below(value), self.below(value + 1 if self.ties else value)
+        return max(low - level, level - high, 0.0)
+
+    def holds(self, bounds: Bounds, level: float) -> bool:
+        """Whether a value between the ends is a quantile of the level; in a gap without answers every value is."""
+        low, high = float(bounds.low[0]), float(bounds.high[0])
+        return self.below(low) <= level + NEAR and self.below(high + 1 if self.ties else high) >= level - NEAR

@@ -1,0 +1,119 @@
+"""How often intervals of cross tables hold the truth: cells, rare cells, shares within groups, ratios, Cramer's V."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sottovoce.estimate.joint import association
+from sottovoce.estimate.joint.evidence import JointEvidence
+from sottovoce.estimate.joint.table import TableEvidence
+from sottovoce.estimate.request import IntervalRequest, Method
+from sottovoce.protocols.shares.tables import TableViews
+from sottovoce_experiments.experiment import Experiment, Row
+from sottovoce_experiments.tables.records import COLUMNS, Floats, Records, records, reports
+
+LEVEL = 0.95
+RARE = 0.01  # true share of a cell
+MOST_CELLS = 60  # of tables whose ratios are all compared
+KINDS = ("cells", "rare", "within", "risk", "odds", "cramer")
+WORDS = ("cells", "cells below 1 %", "shares within groups", "relative risks", "odds ratios", "Cramer's V")
+
+
+class Covered:
+    """Counts of intervals that hold the truth, by kind."""
+
+    def __init__(self) -> None:
+        self.inside, self.all = dict.fromkeys(KINDS, 0), dict.fromkeys(KINDS, 0)
+        self.bounded = True  # shares within groups lie in [0, 1]
+
+    def add(self, kind: str, low: Any, true: Any, high: Any) -> None:
+        flags = np.atleast_1d((np.asarray(low) <= true) & (true <= np.asarray(high)))
+        self.inside[kind] += int(flags.sum())
+        self.all[kind] += len(flags)
+
+    def share(self, kind: str) -> float:
+        """The share of intervals that hold the truth."""
+        return self.inside[kind] / max(1, self.all[kind])
+
+
+def count(people: Records, evidence: JointEvidence, found: Covered) -> None:
+    """Compare all intervals of all tables of two attributes with the truth."""
+    for names in people.pairs:
+        truth, table = people.table(names), evidence.table(names)
+        low, high = table.interval(IntervalRequest(LEVEL, Method.NORMAL))
+        flat = truth.ravel()
+        found.add("cells", low, flat, high)
+        rare = flat < RARE
+        found.add("rare", low[rare], flat[rare], high[rare])
+        sizes = truth.sum(axis=1)
+        within = table.within(names[:1])
+        low, high = within.interval(IntervalRequest(LEVEL, Method.FIELLER))
+        found.add("within", low, (truth / sizes[:, None]).ravel(), high)
+        values = np.concatenate([within.values(), low, high])
+        found.bounded &= bool(((values >= 0) & (values <= 1) | np.isnan(values)).all())
+        expected = np.outer(sizes, truth.sum(axis=0))
+        phi = float(((truth - expected) ** 2 / expected).sum())
+        cramer = association.cramers_v(table, LEVEL)
+        found.add("cramer", cramer.low, np.sqrt(phi / (min(truth.shape) - 1)), cramer.high)
+        if flat.size <= MOST_CELLS:
+            _ratios(truth, table, found)
+
+
+def _ratios(truth: Floats, table: TableEvidence, found: Covered) -> None:
+    """All ratios against the first group whose true value is a number."""
+    sizes = truth.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares, odds = truth / sizes, truth / (sizes - truth)
+        true = {association.RISK: shares[1:] / shares[0], association.ODDS: odds[1:] / odds[0]}
+    kinds = {association.RISK: "risk", association.ODDS: "odds"}
+    for measure, kind in kinds.items():
+        ratios = [one for one in association.all_ratios(table, LEVEL) if one.measure == measure]
+        for one, value in zip(ratios, true[measure].T.ravel(), strict=True):  # outcome by outcome
+            if np.isfinite(value):
+                found.add(kind, one.low, value, one.high)
+
+
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
+    """Shares over all runs."""
+    people, rng, found = records(point["data"]), np.random.default_rng(seed), Covered()
+    protocol = TableViews(people.record, people.pairs, point["epsilon"])
+    for _ in range(runs):
+        count(people, reports(people, protocol, point["participants"], rng), found)
+    shares = {kind: found.share(kind) for kind in KINDS}
+    return [{**shares, "bounded": found.bounded, "intervals": sum(found.all.values()), "used": runs}]
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """The lowest and the highest coverage of each kind."""
+    said = [
+        f"{word}: {min(row[kind] for row in rows):.1%} to {max(row[kind] for row in rows):.1%} of the 95 % intervals"
+        " hold the truth."
+        for kind, word in zip(KINDS, WORDS, strict=True)
+    ]
+    inside = "All" if all(row["bounded"] for row in rows) else "Not all"
+    return [*said, f"{inside} shares within groups and their intervals lie in [0, 1]."]
+
+
+EXPERIMENT = Experiment(
+    id="tables-coverage",
+    title="Coverage of the intervals of cross tables, all pairs of eight attributes",
+    data=("adult", "hospital"),
+    methods=("unbiased",),
+    metric="share of 95 % intervals that hold the truth",
+    grid=(
+        ("data", ("adult", "hospital")),
+        ("participants", (10_000, 50_000, 200_000)),
+        ("epsilon", (0.5, 1.0, 2.0, 4.0)),
+    ),
+    quick=(("data", ("adult", "hospital")), ("participants", (50_000,)), ("epsilon", (1.0,))),
+    runs=10,
+    quick_runs=2,
+    cell=cell,
+    figure="tables.pictures:coverage",
+    columns=("data", "participants", "epsilon", *KINDS, "bounded", "intervals", "used"),
+    summary=summary,
+    needs=tuple(COLUMNS),
+)

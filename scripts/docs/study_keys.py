@@ -1,0 +1,96 @@
+"""What each key of a study file means: [table][key] for the generated page. A key without a text fails a test."""
+
+from __future__ import annotations
+
+STUDY = {
+    "name": 'Short name of the study: small letters, digits, hyphens, such as `"sleep-2027"`. Required.',
+    "title": "What people read instead of the name: a text, or a table by language.",
+    "owner": "Who is responsible. Required.",
+    "contact": "Data-protection officer: a mail address, or a page with `https://`. Required.",
+    "purpose": "What the answers are for, in a sentence that participants read. Required.",
+    "analysts": "Who sees the noisy reports and the estimates.",
+    "start": "First day on which reports are accepted, such as `2027-01-01`, without quotes.",
+    "end": "Last day on which reports are accepted.",
+    "unit": 'What the budget protects: `"person"`, `"device"` or `"event"`. Required.',
+    "epsilon": 'Privacy budget of one participation, such as `"1"`. Required.',
+    "lifetime": "For events only: the most that all reports of one device lose together.",
+    "languages": 'Languages of the texts, such as `["en", "de"]`; `["en"]` if left out.',
+    "participants": "How many people you expect; `plan`, `simulate`, `dossier` and `serve` use it.",
+    "stratum": "The stratum that this file is served for. `sottovoce serve` writes it; leave it out.",
+}
+QUESTION = {
+    "ask": "Kind of the question. Required; see the table below.",
+    "text": "What participants read: a text, or a table by language. Required, unless there is an `attribute`.",
+    "missing": 'Reasons for giving no answer, such as `["don\'t know"]`. They get noise like every answer.',
+    "share": "How often the question is reported, compared with the others: 2 means twice as often.",
+    "unit": 'Unit of the numbers, such as `"hours"`: a text, or a table by language.',
+    "labels": 'Answers in other languages: `{ de = { yes = "ja" } }`.',
+    "attribute": "Name of another question, whose answer this question is about. Participants answer once.",
+    "low": "Smallest possible answer. Never taken from the data, since that would reveal them.",
+    "high": "Largest possible answer. The noise of a mean grows with the length of the range.",
+    "whole": "`true` where answers are whole numbers.",
+    "step": "Distance between possible answers, such as `0.5` for half hours.",
+    "categories": "Possible answers, as a list.",
+    "by": 'Groups, as a list; the participant\'s group is private too. All kinds but `"variance"` take it.',
+    "by_text": "What participants read above the groups: a text, or a table by language.",
+    "quantiles": "Which quantiles, such as `[0.25, 0.5, 0.75]`.",
+    "points": "Values up to which the share of answers is estimated, such as `[2, 5]`.",
+    "from": "Lower end of the range whose share is estimated.",
+    "to": "Upper end of the range whose share is estimated.",
+    "period": "Length of the circle, such as `24` for times of day.",
+    "attributes": "For `table`: what is crossed, each as a table `[questions.NAME.attributes.ATTRIBUTE]`.",
+    "ways": "For `table`: how many attributes each table crosses, 2 if left out; all such tables are estimated.",
+    "tables": 'For `table`, instead of `ways`: the tables by their attributes, such as `[["age", "smoker"]]`.',
+    "buckets": "Number of buckets of a distribution; chosen by the number of participants if left out.",
+}
+ATTRIBUTE = {
+    "text": "What participants read: a text, or a table by language. Required.",
+    "categories": "Possible answers, as a list.",
+    "bins": "Where intervals of a number begin, such as `[40, 65]`, or how many. The device keeps the interval.",
+    "low": "Smallest possible number.",
+    "high": "Largest possible number.",
+    "whole": "`true` where numbers are whole; up to 100 of them need no `bins`.",
+    "step": "Distance between possible numbers.",
+}
+POPULATION = {
+    "law": "`normal`, `uniform`, `lognormal`, `exponential` or `beta`, kept to the range of the question.",
+    "shares": "Share of each category, as a table or a list; answers that are left out share the rest.",
+    "missing": "Share of people who give a reason instead of an answer.",
+    "within": "Expected shares within each group, for shares with `by`: a table by group, or one table for all.",
+    "mean": "Mean of a normal or exponential law.",
+    "sd": "Standard deviation of a normal law.",
+    "median": "Median of a lognormal law.",
+    "sigma": "Standard deviation of the logarithm, for a lognormal law.",
+    "a": "First parameter of a beta law.",
+    "b": "Second parameter of a beta law.",
+}
+COLLECTION = {
+    "epoch_days": "Days of an epoch, the only time that travels with a report; 1 if left out.",
+    "invitations": "`true` if every report needs an invitation, each good for one report.",
+    "sealed_for": "Public key of the collector, where reports go through a shuffler.",
+    "batch": "Fewest reports that the shuffler forwards at once.",
+    "ask_all": "`true` if participants answer all questions; otherwise the device draws one and asks only that.",
+}
+KINDS = {
+    "mean": "the mean of a number",
+    "variance": "the variance of a number",
+    "frequency": "the share of each answer",
+    "group-mean": "the mean of a number in each group",
+    "distribution": "the share of each bucket, and shares up to each value",
+    "median": "the value below which half of the answers lie",
+    "quantile": "values below which given shares of the answers lie",
+    "cdf": "the share of answers up to each point",
+    "within-groups": "written as another kind with `by`: its numbers within each group, and their differences",
+    "circular-mean": "the mean direction, such as of a time of day; needs a population",
+    "range": "the share of answers from one value to another",
+    "table": "cross tables: the share of each combination of answers to two or more attributes",
+}
+EXPERIMENT = {
+    "share": "How many people are in the arm, compared with the others: 2 means twice as many; 1 if left out.",
+    "text": "What people in the arm read above the question: a text, or a table by language. At least one arm has one.",
+    "population": "Expected answers in the arm where they differ: a table `[experiment.NAME.population.QUESTION]`.",
+}
+STRATA = {
+    "people": "How many people the stratum has in the population. Required.",
+    "label": "What participants read instead of the name: a text, or a table by language.",
+}

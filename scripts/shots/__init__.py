@@ -1,0 +1,1 @@
+"""Pictures of the pages by kind of reader, for `make screenshots`."""

@@ -1,0 +1,90 @@
+"""Shares of public half-sets of the answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import ClassVar
+
+from sottovoce.core.domain.base import Domain
+from sottovoce.core.params import check_integer, reject
+from sottovoce.core.question.base import Question
+
+MAX_SETS = 64
+MAX_ANSWERS = 1 << 16
+USUAL = 8  # sets, where none are named
+
+
+@dataclass(frozen=True, slots=True)
+class HalfSets(Question):
+    """Ask for the share of each of a few public sets, which hold about half of the answers each.
+
+    The sets are the same for all participants. Two populations with different shares of the answers nearly always
+    differ in the share of some half-set, so that few numbers test many answers at once.
+
+    Args:
+        domain: The possible answers, finitely many.
+        count: How many sets there are. Default: 8, or as many as the answers allow.
+        seed: Draws other sets.
+
+    Examples:
+        >>> from sottovoce.core.question import HalfSets
+        >>> HalfSets(sv.Integers(0, 7), count=2).members()
+        ('01110010', '01100101')
+
+    See also:
+        `TestOf` plans a test with half-sets, `goodness_of_fit` and `compare` are the tests.
+    """
+
+    kind: ClassVar[str] = "half-sets"
+    noun: ClassVar[str] = "share of a half-set"
+    is_share: ClassVar[bool] = True
+    parameters: ClassVar[tuple[str, ...]] = ("count", "seed")
+    domain: Domain
+    count: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        size = self.domain.size if isinstance(self.domain, Domain) else None
+        if size is None or not 2 <= size <= MAX_ANSWERS:
+            raise reject("domain", self.kind, f"a domain with 2 to {MAX_ANSWERS} answers", self.domain)
+        most = most_sets(size)
+        count = min(USUAL, most) if self.count is None else check_integer("count", self.kind, self.count, 1, most)
+        check_integer("seed", self.kind, self.seed, 0, (1 << 53) - 1)
+        object.__setattr__(self, "count", count)
+
+    def members(self) -> tuple[str, ...]:
+        """Each set as a text with a 1 for every answer in it."""
+        return _members(self.domain.size or 0, self.count or 0, self.seed)
+
+
+def most_sets(size: int) -> int:
+    """How many sets there can be for so many answers: one less than there are cells."""
+    return min(MAX_SETS, _cells(size) - 1)
+
+
+def _cells(size: int) -> int:
+    """A power of two, at most half of the answers: so small that sets are well balanced."""
+    return 1 << max(1, size.bit_length() - 2)
+
+
+@lru_cache(maxsize=64)
+def _members(size: int, count: int, seed: int) -> tuple[str, ...]:
+    """Rows of a Hadamard matrix over random cells of answers, those of the most balanced sets first.
+
+    Two sets meet in nearly half of each other, so that they test different contrasts of the answers.
+    """
+    cells = _cells(size)
+    order = sorted(range(size), key=lambda code: _random(seed, "answer", code))
+    cell = {code: place % cells for place, code in enumerate(order)}
+    rows = [
+        "".join(str((row & cell[code]).bit_count() & 1) for code in range(size))
+        for row in sorted(range(1, cells), key=lambda row: _random(seed, "row", row))[: 4 * MAX_SETS]
+    ]
+    return tuple(sorted(rows, key=lambda row: abs(2 * row.count("1") - size))[:count])
+
+
+def _random(seed: int, what: str, number: int) -> bytes:
+    """Bytes that are the same on every device."""
+    return sha256(f"half-sets {seed} {what} {number}".encode()).digest()

@@ -1,0 +1,1 @@
+"""Shares of public half-sets."""

@@ -1,0 +1,1 @@
+"""Contingency tables of several attributes, from reports about some of them each."""

@@ -1,0 +1,198 @@
+"""Latent classes: a joint distribution of all attributes as a mixture of independent ones, with a Gaussian prior.
+
+Each class has a weight and, for each attribute, shares of its answers. The parameters maximise the normal likelihood
+of the reported residuals of all blocks of attributes times a Gaussian prior, which pulls the logarithms of the shares
+of all classes together. Models of several strengths of the prior, and independence, are mixed with the weights that
+predict best. Adding known noise divides the reported residuals into two independent parts, one to fit and one to
+compare with. A mixture of such models is such a model, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from sottovoce.estimate.decoders.simplex import simplex
+from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.joint import stacking
+from sottovoce.estimate.joint.likelihood import ResidualLikelihood
+from sottovoce.estimate.joint.residuals import Names, Reported, TableSource, centred
+
+STRENGTHS = (0.5, 1.0, 2.0)  # standard deviations of logarithms between classes
+FEW, MANY, LARGE = 12, 24, 200_000  # classes, for fewer and for more participants than this
+ADDED = 0.5  # variance of the added noise over that of the reports: a third of the information is left to compare
+SPLITS, STEPS, QUICK_STEPS = 8, 200, 100
+STARTS = 2  # fits of each strength from different starting points, of which the mixture is taken
+RARE = 0.02  # weight below which a model is left out
+LEAST = 2e-4  # share of an answer in a starting point
+_PULL, _WEIGHT_PULL = 0.5, 0.25  # precision of the prior of mean logarithms, and of the logarithms of class weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LatentClasses:
+    """A mixture of independent distributions; one class is independence."""
+
+    names: Names
+    weights: Floats
+    shares: tuple[Floats, ...]  # of the answers of each attribute in each class
+
+    def table(self, names: Sequence[str]) -> Floats:
+        """The share of each cell of a table, in the order of the names."""
+        product = self.weights[:, None]
+        for name in names:
+            own = self.shares[self.names.index(name)]
+            product = (product[:, :, None] * own[:, None, :]).reshape(len(own), -1)
+        return np.asarray(product.sum(axis=0).reshape([self.shares[self.names.index(name)].shape[1] for name in names]))
+
+    def values(self, tables: Sequence[Names]) -> Floats:
+        """The shares of all cells of several tables, one after another."""
+        return np.concatenate([self.table(names).ravel() for names in tables])
+
+    def draw(self, count: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
+        """The codes of so many records, by attribute."""
+        classes = generator.choice(len(self.weights), count, p=self.weights)
+        bounds = {name: np.cumsum(own, axis=1) for name, own in zip(self.names, self.shares, strict=True)}
+        drawn = {}
+        for name, ends in bounds.items():
+            codes = (generator.random(count)[:, None] > ends[classes]).sum(axis=1)
+            drawn[name] = np.minimum(codes, ends.shape[1] - 1)
+        return drawn
+
+
+class LatentFit(NamedTuple):
+    """The chosen model, its mean strength (0 for independence), and the independent model beside it."""
+
+    model: LatentClasses
+    strength: float
+    independent: LatentClasses
+    steps: int
+
+
+def independence(sizes: dict[str, int], blocks: Sequence[Reported]) -> LatentClasses:
+    """One class: the product of the shares of each attribute, moved to the nearest possible shares."""
+    effects = {block.names[0]: block.residual for block in blocks if len(block.names) == 1}
+    shares = tuple(simplex(1 / size + effects.get(name, np.zeros(size)))[None, :] for name, size in sizes.items())
+    return LatentClasses(tuple(sizes), np.ones(1), shares)
+
+
+def fit(tables: TableSource, classes: int | None, seed: int) -> LatentFit:
+    """The mixture of models of several strengths and of independence that predicts best, fitted to all reports."""
+    generator = np.random.default_rng(seed)
+    sizes, reported, count = tables.sizes, tables.blocks(), classes or (FEW if tables.n < LARGE else MANY)
+    shares = _shares_of_models(sizes, reported, count, generator)
+    baseline = independence(sizes, reported)
+    models, steps = [(shares[0], baseline)], 0
+    for share, strength in zip(shares[1:], STRENGTHS, strict=True):
+        for _ in range(STARTS if share > RARE else 0):
+            vector, taken = _fitted(reported, sizes, _start(baseline, count, generator), count, strength, STEPS)
+            models.append((share / STARTS, _model(vector, sizes, count)))
+            steps += taken
+    used = [(share, model) for share, model in models if share > 0]
+    strength = float(shares[1:] @ STRENGTHS)
+    if len(used) == 1 and used[0][1] is baseline:
+        return LatentFit(baseline, 0.0, baseline, steps)
+    return LatentFit(_mixture(used), strength, baseline, steps)
+
+
+def _shares_of_models(
+    sizes: dict[str, int], reported: Sequence[Reported], count: int, generator: np.random.Generator
+) -> Floats:
+    """The weights of independence and of each strength, from how well parts of the reports predict the others."""
+    products, agreement = np.zeros((1 + len(STRENGTHS),) * 2), np.zeros(1 + len(STRENGTHS))
+    for _ in range(SPLITS):
+        kept, left = divided(reported, generator)
+        alone = independence(sizes, kept)
+        start, models = _start(alone, count, generator), [alone]
+        for strength in reversed(STRENGTHS):  # each from the one before, which is close
+            start, _ = _fitted(kept, sizes, start, count, strength, QUICK_STEPS)
+            models.insert(1, _model(start, sizes, count))
+        predicted = np.array([_scaled(model, left) for model in models])
+        products += predicted @ predicted.T
+        agreement += predicted @ np.concatenate([block.precision**0.5 * block.residual.ravel() for block in left])
+    shares = stacking.weights(products, agreement)
+    shares[shares < RARE] = 0
+    return np.asarray(shares / shares.sum())
+
+
+def _scaled(model: LatentClasses, reported: Sequence[Reported]) -> Floats:
+    """The residuals of a model for all blocks, in standard errors of the reports."""
+    return np.concatenate([precision**0.5 * centred(model.table(names)).ravel() for names, _, precision in reported])
+
+
+def _mixture(models: Sequence[tuple[float, LatentClasses]]) -> LatentClasses:
+    """The weighted mean of several models, which is a model with all their classes."""
+    total = sum(share for share, _ in models)
+    weights = np.concatenate([share / total * model.weights for share, model in models])
+    shares = zip(*(model.shares for _, model in models), strict=True)
+    return LatentClasses(models[0][1].names, weights, tuple(np.concatenate(own) for own in shares))
+
+
+def divided(reported: Sequence[Reported], generator: np.random.Generator) -> tuple[list[Reported], list[Reported]]:
+    """Two independent parts: residuals plus noise, and residuals less another multiple of the same noise.
+
+    With noise z of the variance of the reports, x + sqrt(a) z and x - z / sqrt(a) are uncorrelated, hence independent
+    where both are normal. They are like reports of n / (1 + a) and n / (1 + 1 / a) participants.
+    """
+    kept, left = [], []
+    for names, residual, precision in reported:
+        noise = centred(generator.normal(0, precision**-0.5, residual.shape))
+        kept.append(Reported(names, residual + ADDED**0.5 * noise, precision / (1 + ADDED)))
+        left.append(Reported(names, residual - noise / ADDED**0.5, precision / (1 + 1 / ADDED)))
+    return kept, left
+
+
+def _start(baseline: LatentClasses, count: int, generator: np.random.Generator) -> Floats:
+    logs = [np.log(np.maximum(own[0], LEAST)) for own in baseline.shares]
+    parts = [one - one.mean() + generator.normal(0, 0.5, (count, len(one))) for one in logs]
+    return np.concatenate([generator.normal(0, 0.1, count), *(part.ravel() for part in parts)])
+
+
+def _softmax(logs: Floats) -> Floats:
+    grown = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
+
+
+def _unpacked(vector: Floats, sizes: Sequence[int], count: int) -> tuple[Floats, list[Floats]]:
+    """The logarithms of the weights of the classes, and of the shares of each attribute."""
+    ends = list(accumulate((count, *(count * size for size in sizes))))
+    pairs = zip(ends, ends[1:], sizes, strict=False)
+    return vector[:count], [vector[start:end].reshape(count, size) for start, end, size in pairs]
+
+
+def _model(vector: Floats, sizes: dict[str, int], count: int) -> LatentClasses:
+    weights, logs = _unpacked(vector, list(sizes.values()), count)
+    return LatentClasses(tuple(sizes), _softmax(weights), tuple(_softmax(one) for one in logs))
+
+
+def _fitted(
+    reported: Sequence[Reported],
+    sizes: dict[str, int],
+    start: Floats,
+    count: int,
+    strength: float,
+    steps: int,
+) -> tuple[Floats, int]:
+    """The posterior mode by L-BFGS, and its number of steps."""
+    numbers, likelihood = list(sizes.values()), ResidualLikelihood(reported, sizes)
+
+    def objective(vector: Floats) -> tuple[float, Floats]:
+        raw, logs = _unpacked(vector, numbers, count)
+        weights, shares = _softmax(raw), [_softmax(one) for one in logs]
+        value, of_weights, of_shares = likelihood(weights, shares)
+        value += float((raw**2).sum()) * _WEIGHT_PULL / 2
+        slopes = [weights * (of_weights - weights @ of_weights) + raw * _WEIGHT_PULL]
+        for one, own, slope in zip(logs, shares, of_shares, strict=True):
+            mean = one.mean(axis=0)
+            away = one - mean
+            value += float((away**2).sum()) / (2 * strength**2) + float((mean**2).sum()) * _PULL / 2
+            inner = own * (slope - (own * slope).sum(axis=1, keepdims=True))
+            slopes.append((inner + away / strength**2 + mean * _PULL / count).ravel())
+        return value, np.concatenate(slopes)
+
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 15})
+    return np.asarray(found.x), int(found.nit)

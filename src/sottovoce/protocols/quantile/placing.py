@@ -1,0 +1,109 @@
+"""Where the next thresholds of a search for a quantile lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from sottovoce.core.domain import Integers, Interval
+from sottovoce.estimate.evidence import Floats
+from sottovoce.protocols.quantile.answers import ThresholdAnswers, line_of
+from sottovoce.protocols.quantile.curve import EXPECTED_BEND, ThresholdCurve
+from sottovoce.protocols.ranges.bits import RATIO, inside, short
+
+SURE = 3.0  # standard errors by which averages of neighbours must differ from the level to rule places out
+REACH = 2.5  # standard errors on either side of the quantile within which thresholds are placed
+WIDE = 1.6  # least standard error for that, in those that all participants would have at the quantile
+APART = 1.5  # standard errors between thresholds, to the power 2 / 3
+PEOPLE = 40  # answers at a threshold, in variances of one answer
+FEWEST, MOST, MOST_FIRST, MOST_LAST = 3, 15, 31, 7  # thresholds of a round
+SMALLER = 4  # further thresholds of a piece that reaches down to zero, each smaller by RATIO
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSize:
+    """How many are asked about one quantile in the next round, and in all rounds."""
+
+    people: float
+    everyone: float
+    last: bool
+
+
+def first_places(ends: tuple[float, float], people: float, variance: float) -> Floats:
+    """Evenly spaced thresholds for the first round."""
+    count = int(np.clip(people / (PEOPLE * variance), FEWEST, MOST_FIRST))
+    return np.asarray(np.linspace(*ends, count + 2)[1:-1])
+
+
+def next_places(curve: ThresholdCurve, level: float, size: RoundSize) -> Floats:
+    """Thresholds spread over the places where the quantile may be.
+
+    A place is as plausible as the distance of its height from the level, in standard errors that include what the
+    shape of the curve within a piece leaves open. Thresholds have equal distances on this scale.
+    """
+    variance, piece = float(curve.answers.variance(level)), curve.piece(level)
+    first, last = bracket(curve.answers, level)
+    points = curve.points(min(first, piece), max(last - 1, piece))
+    least = WIDE * np.sqrt(variance / size.everyone)
+    errors = np.maximum(np.hypot(curve.error(level), points.slack), least)
+    scale = np.maximum.accumulate((points.heights - level) / errors) + 1e-9 * np.arange(len(errors))
+    low, high = max(scale[0], -REACH), min(scale[-1], REACH)
+    share = float(np.diff(np.interp([low, high], scale, points.heights))[0])
+    fitting = min((share / (APART * np.sqrt(variance / size.people))) ** (2 / 3), size.people / (PEOPLE * variance))
+    count = int(np.clip(fitting, FEWEST, MOST_LAST if size.last else MOST))
+    left, right = (0.5 / count if abs(end) < REACH else 0.0 for end in (low, high))
+    places = np.interp(low + np.linspace(left, 1 - right, count) * (high - low), scale, points.places)
+    if size.last:
+        return np.asarray(places)
+    weak = [edge for edge in (piece, piece + 1) if curve.asked[edge] < size.people / count]
+    return np.concatenate([places, curve.places[weak], _smaller(curve, piece)])
+
+
+def _smaller(curve: ThresholdCurve, piece: int) -> Floats:
+    """Places of other magnitudes, where most of a piece that reaches down to zero may lie close to it."""
+    low, high = curve.places[piece], curve.places[piece + 1]
+    inner, outer = sorted((abs(low), abs(high)))
+    if low < 0 < high or outer <= RATIO**2 * inner or curve.bends()[piece] < EXPECTED_BEND[1] * curve.shares[piece]:
+        return np.empty(0)
+    magnitudes = outer * RATIO ** -np.arange(1.0, SMALLER + 1)
+    return np.asarray(np.sign(low + high) * magnitudes[magnitudes > inner])
+
+
+def bracket(answers: ThresholdAnswers, level: float) -> tuple[int, int]:
+    """The places of the curve between which the quantile almost surely lies.
+
+    The curve rises, so that the height at a threshold is at most the average over any thresholds that follow it, and
+    at least the average over any before it.
+    """
+    below = answers.below
+    worth = answers.asked / answers.variance(np.clip(below, 0, 1))
+    weights, sums = (np.concatenate([[0.0], np.cumsum(part)]) for part in (worth, worth * below))
+    count = len(below)
+    starts, stops = np.triu_indices(count)
+    total = weights[stops + 1] - weights[starts]
+    means = (sums[stops + 1] - sums[starts]) / total
+    low, high = means + SURE / np.sqrt(total) < level, means - SURE / np.sqrt(total) > level
+    first = int(starts[low].max(initial=-1)) + 1
+    last = int(stops[high].min(initial=count)) + 1
+    return (first, last) if first < last else (last, first + 1)
+
+
+def as_thresholds(domain: Integers | Interval, places: Iterable[float], known: Floats) -> list[Decimal]:
+    """Different thresholds of few digits near these places; places that were asked about before stay as they are."""
+    spacing, wanted = domain.spacing, np.sort(np.asarray(list(places), float))
+    if spacing is not None:
+        steps = {round(step) for step in ((wanted - float(domain.low)) / float(spacing)).tolist()}
+        possible = sorted(Decimal(domain.low) + step * spacing for step in steps)
+        return [place for place in possible if domain.low < place <= domain.high]
+    everything = np.unique(np.concatenate([wanted, known, line_of(domain)[0]]))
+    rounded = []
+    for place in wanted.tolist():
+        if place in known:
+            rounded.append(Decimal(repr(place)))
+        else:
+            distances = np.abs(everything - place)
+            rounded.append(short(place, float(distances[distances > 0].min()) / 4))
+    return inside(domain, rounded)

@@ -1,0 +1,2 @@
+/* The print button of a document. */
+document.getElementById("print").addEventListener("click", () => print());

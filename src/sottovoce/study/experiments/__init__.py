@@ -1,0 +1,1 @@
+"""Experiments in studies: arms, what they can see, and their comparison."""

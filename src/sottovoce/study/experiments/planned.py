@@ -1,0 +1,60 @@
+"""An experiment in the plan of a study: people in each arm, one branch for each arm, and what it can see."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.round import Protocol
+from sottovoce.protocols.ask import AskEveryone
+from sottovoce.protocols.nested.parallel import Branch, Parallel
+from sottovoce.study.experiments.arms import POWER, StudyExperiment
+
+if TYPE_CHECKING:
+    from sottovoce.study.study_plan import StudyPlan
+
+
+def in_smallest(experiment: StudyExperiment | None, n: int) -> int:
+    """How many of n participants are in the smallest arm, for which plans are made; all where there are no arms."""
+    return n if experiment is None else max(1, int(n * experiment.smallest))
+
+
+def in_all(experiment: StudyExperiment | None, n: int) -> int:
+    """How many participants there are if n are in the smallest arm."""
+    return n if experiment is None else math.ceil(n / experiment.smallest)
+
+
+def asked_in_arms(procedure: Mechanism | Protocol, name: str, experiment: StudyExperiment | None) -> Protocol:
+    """How a question is asked; in an experiment, once for each arm, so that tallies of arms are never added."""
+    if experiment is None:
+        return AskEveryone(procedure, name) if isinstance(procedure, Mechanism) else procedure
+    arms = (Branch(arm.name, asked_in_arms(procedure, arm.name, None), arm.share) for arm in experiment.arms)
+    return Parallel(tuple(arms))
+
+
+def people_in_arms(plan: StudyPlan) -> dict[str, int]:
+    """How many participants each arm of the experiment has."""
+    experiment = plan.study.experiment
+    arms = () if experiment is None else experiment.arms
+    return {arm.name: round(plan.participants * experiment.part(arm)) for arm in arms if experiment is not None}
+
+
+def experiment_texts(plan: StudyPlan) -> list[str]:
+    """How many participants each arm of the experiment has, and which differences each question sees."""
+    experiment = plan.study.experiment
+    if experiment is None:
+        return []
+    counts = ", ".join(f"{arm} {count:,}" for arm, count in people_in_arms(plan).items())
+    said = [f"Experiment: {counts} participants. Margins are those of the smallest arm."]
+    for one in plan.questions:
+        name, smallest = one.asked.name, one.smallest_difference
+        if smallest is None:
+            said.append(f"{name}: the plan does not give the error of the differences between arms.")
+            continue
+        half = experiment.power(one.asked, smallest / 2, one.half_width, plan.level)
+        said.append(
+            f"{name}: a difference of {one.asked.margin(smallest)} from the arm {experiment.baseline.name} is seen"
+            f" with probability {100 * POWER:g} %, half of it with {100 * half:.0f} %."
+        )
+    return said

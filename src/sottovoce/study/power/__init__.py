@@ -1,0 +1,1 @@
+"""Power of tests that are more than one difference."""

@@ -1,0 +1,334 @@
+"""Cross tables in a study: the cells of all tables, shares within groups, ratios and associations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from sottovoce.core.domain import Domain, Record
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.html import Html
+from sottovoce.core.question import Joint
+from sottovoce.core.round import Estimates
+from sottovoce.estimate.comparison.multiple import adjust
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Floats, deviate
+from sottovoce.estimate.joint.association import ODDS, RISK, all_ratios, cramers_v
+from sottovoce.estimate.joint.estimates import JointEstimate, TableEstimate
+from sottovoce.estimate.joint.table import TableEvidence
+from sottovoce.study.display import cross_tables
+from sottovoce.study.display.cross_tables import ANSWER, CRAMER, WITHIN, CrossTable
+from sottovoce.study.display.findings import Finding
+from sottovoce.study.display.shown import ShownResult
+from sottovoce.study.documents.elements import listed
+from sottovoce.study.population import ExpectedAnswers, ExpectedAttribute, plain_number
+from sottovoce.study.question_tables import QuestionTable
+from sottovoce.study.questions.attribute_tables import TABLE, read_attributes
+from sottovoce.study.questions.base import StudyQuestion, Truth, number_field
+from sottovoce.study.questions.pairs import SEPARATOR
+from sottovoce.study.questions.result_lines import ResultLine, estimate_lines, level_of_each
+
+MOST_COMPARED = 100  # cells of a table of two attributes whose ratios are listed
+MOST_BOUNDED = 400  # cells of a table for which is said what missing answers could hide
+_NAMES = 'Write tables = [["age", "smoker"]], with names of attributes, or ways = 2 for all tables of two.'
+
+
+@dataclass(frozen=True, slots=True)
+class StudyJoint(StudyQuestion):
+    """The cells of cross tables. A file of answers has each attribute in a column NAME/ATTRIBUTE."""
+
+    keys: ClassVar[tuple[str, ...]] = (TABLE, "ways", "tables")
+    word: ClassVar[str] = "table"
+    compared_values: ClassVar[int | None] = None  # the error of a plan is that of all cells together
+
+    @classmethod
+    def read(cls, table: QuestionTable) -> Joint | None:
+        record = read_attributes(table)
+        if record is None:
+            return None
+        if "tables" not in table.table:
+            return table.built("ways", lambda: _of_ways(record, table.table.get("ways", 2)), "Write ways = 2 or 3.")
+        if "ways" in table.table:
+            table.note("ways", "The tables are named already.", "Leave out ways, or tables.")
+            return None
+        named = table.table["tables"]
+        if not isinstance(named, list) or not all(isinstance(one, list) and len(one) > 1 for one in named):
+            table.note("tables", "The tables are not lists of two or more attributes.", _NAMES)
+            return None
+        return table.built("tables", lambda: Joint(record, tables=named), _NAMES)
+
+    @property
+    def _fields(self) -> dict[str, Domain]:
+        """The attributes, without the reasons for giving no answer."""
+        return dict(self.question.domain.fields)
+
+    @property
+    def _full(self) -> Joint:
+        return cast(Joint, self.asked.full_question)
+
+    @property
+    def pairs(self) -> list[tuple[str, ...]]:
+        """Every two attributes that a table has together."""
+        return list(dict.fromkeys(pair for names in self.question.tables for pair in combinations(names, 2)))
+
+    # --- the population --------------------------------------------------------------------------
+    def check_population(self, expected: ExpectedAnswers) -> None:
+        name, fields = self.asked.name, self._fields
+        if len(expected.missing) not in (0, len(self.asked.missing)):
+            raise ParameterError(f"The population of {name} needs one share for each reason of giving none.")
+        if expected.shares is not None or expected.laws or expected.within:
+            raise ParameterError(f"The population of {name} is described by attribute.")
+        order = list(fields)
+        for one in expected.attributes:
+            before = order[: order.index(one.name)] if one.name in fields else []
+            if one.name not in fields or (one.by and one.by not in before):
+                raise ParameterError(
+                    f"The population of {name} names an attribute after it in `by`, or an unknown one."
+                )
+            rows = (fields[one.by].size or 0) if one.by else 1
+            if one.law is not None:
+                if fields[one.name].root.scalar is None:
+                    raise ParameterError(f"The population of {one.name} needs shares: its answers are no numbers.")
+                one.law.check(fields[one.name].root)
+            elif len(one.rows) != rows or any(len(row) != fields[one.name].size for row in one.rows):
+                raise ParameterError(f"The population of {one.name} needs a share for each answer.")
+
+    def prior(self, expected: ExpectedAnswers) -> Any:
+        """None: errors are predicted at equal shares of all cells, where they are largest on average."""
+        return None
+
+    def draw(self, expected: ExpectedAnswers, n: int, generator: np.random.Generator) -> dict[str, list[Any]]:
+        described = {one.name: one for one in expected.attributes}
+        codes: dict[str, np.ndarray] = {}
+        columns: dict[str, list[Any]] = {}
+        for name, domain in self._fields.items():
+            one = described.get(name) or ExpectedAttribute(name, ((1 / (domain.size or 1),) * (domain.size or 1),))
+            answers, codes[name] = _drawn(one, domain, codes.get(one.by, np.zeros(n, int)), generator)
+            if expected.missing:
+                shares = [1 - sum(expected.missing), *expected.missing]
+                reasons = generator.choice(len(shares), n, p=shares)
+                for person in np.flatnonzero(reasons).tolist():
+                    answers[person] = self.asked.missing[reasons[person] - 1]
+            columns[self._column(name)] = answers
+        return columns
+
+    # --- columns and truth -----------------------------------------------------------------------
+    def _column(self, attribute: str) -> str:
+        return f"{self.asked.key}{SEPARATOR}{attribute}"
+
+    @property
+    def columns(self) -> list[str]:
+        return [self._column(name) for name in self._fields]
+
+    def raw_answers(self, cells: Callable[[str], list[Any]], is_empty: Callable[[object], bool]) -> list[Any]:
+        """Records; an empty cell is the first reason for giving no answer, where there are reasons."""
+        missing = self.asked.missing
+        columns = {name: cells(self._column(name)) for name in self._fields}
+        if missing:
+            columns = {
+                name: [missing[0] if is_empty(value) else value for value in column] for name, column in columns.items()
+            }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
+        full, fields = self._full, dict(self._full.domain.fields)
+        codes = {name: np.array([domain.encode(one[name]) for one in column]) for name, domain in fields.items()}
+        labels = {name: [str(one) for one in domain.labels()] for name, domain in fields.items()}
+
+        def table(names: Sequence[str]) -> Floats:
+            shape = [len(labels[name]) for name in names]
+            cells = np.ravel_multi_index(tuple(codes[name] for name in names), shape)
+            return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / len(column)
+
+        known: Truth = {}
+        for names in full.tables:
+            for place, share in np.ndenumerate(table(names)):
+                cell = ", ".join(labels[name][code] for name, code in zip(names, place, strict=True))
+                known[full.noun, f"{' x '.join(names)}: {cell}"] = float(share)
+        for name in full.sizes:
+            known |= {
+                (ANSWER, f"{name}: {label}"): float(share)
+                for label, share in zip(labels[name], table([name]), strict=True)
+            }
+        for pair in self.pairs:
+            known |= cross_tables.true_measures(pair, labels, table(pair), self.asked.missing)
+        return known
+
+    # --- results ---------------------------------------------------------------------------------
+    def estimate_lines(self, estimate: Estimate, level: float, measure: str) -> Iterator[ResultLine]:
+        joint = cast(JointEstimate, estimate)
+        yield from self._cells(joint, level)
+        for name in self._full.sizes:
+            for line in estimate_lines(joint.table(name), level, ANSWER):
+                yield replace(line, label=f"{name}: {line.label}")
+        for pair in self.pairs:
+            first, second = pair
+            within = joint.table(*pair).shares_within(first)
+            labels = cast(Sequence[tuple[object, object]], within.labels)
+            for line, (group, answer) in zip(estimate_lines(within, level, WITHIN), labels, strict=True):
+                if group not in self.asked.missing:
+                    yield replace(line, label=f"{second} {answer} among {first} {group}")
+        for pair in self.pairs:
+            yield from self._ratios(joint, pair, level)
+        yield from self.associations(joint, level)
+
+    def _cells(self, joint: JointEstimate, level: float) -> Iterator[ResultLine]:
+        """The cells; with reasons, also what a cell could be if all had answered."""
+        lines = estimate_lines(joint, level)
+        if not self.asked.missing:
+            yield from lines
+            return
+        apart, place = level_of_each(level, 2), 0
+        for names in self._full.tables:
+            table = joint.table(*names)
+            count = len(table.values)
+            own = lines[place : place + count]
+            place += count
+            if count > MOST_BOUNDED:
+                yield from own
+                continue
+            lows = np.clip(table.quiet_ci(apart)[0], 0, 1)
+            highs = self._largest(table, apart)
+            yield from (
+                replace(line, could_be=(float(low), float(high)))
+                for line, low, high in zip(own, lows, highs, strict=True)
+            )
+
+    def _largest(self, table: TableEstimate, level: float) -> Floats:
+        """The upper ends of cells if all who gave a reason were in them, as far as their other answers allow."""
+        cells = list(zip(*table.axes.columns(), strict=True))
+        reasons = {*self.asked.missing}
+        rows = np.array(
+            [[all(b in (a, *reasons) for a, b in zip(cell, other, strict=True)) for other in cells] for cell in cells],
+            float,
+        )
+        sums = table.evidence.functional(rows)
+        return np.clip(sums.values + deviate(level) * sums.errors, 0, 1)
+
+    def _ratios(self, joint: JointEstimate, pair: tuple[str, ...], level: float) -> list[ResultLine]:
+        """Relative risks and odds ratios of two attributes with few answers."""
+        table = joint.table(*pair)
+        if len(table.values) > MOST_COMPARED:
+            return []
+        return [
+            ResultLine(one.measure, one.about, one.value, math.nan, one.low, one.high)
+            for one in all_ratios(cast(TableEvidence, table.evidence), level, self.asked.missing)
+        ]
+
+    def associations(self, joint: JointEstimate, level: float) -> Iterator[ResultLine]:
+        """Cramer's V of every two attributes, among those who answered both; p-values are adjusted for all pairs."""
+        tables = (cast(TableEvidence, joint.table(*pair).evidence) for pair in self.pairs)
+        associations = [cramers_v(table, level, self.asked.missing) for table in tables]
+        p_values = adjust(np.array([one.p_value for one in associations]), "holm")
+        for pair, one, p_value in zip(self.pairs, associations, p_values.tolist(), strict=True):
+            label = " x ".join(pair)
+            yield ResultLine(CRAMER, label, one.value, math.nan, one.low, one.high, p_value=p_value)
+
+    # --- words and pictures ----------------------------------------------------------------------
+    def said_of(self, line: ResultLine) -> str:
+        return f"{line.measure} {line.label}"
+
+    def unit_of(self, measure: str) -> str:
+        return ""
+
+    def measured(self, shown: ShownResult) -> str:
+        return str(shown.words["share_of_all"])
+
+    def finding(self, shown: ShownResult) -> Finding:
+        """The two attributes that surely go together, and the largest relative risk between their answers."""
+        joint = cast(JointEstimate, shown.estimate)
+        compared = sum(line.measure == RISK for line in shown.lines)
+        level = level_of_each(shown.level, max(1, compared))
+
+        def risks(pair: tuple[str, ...]) -> list[ResultLine]:
+            return [line for line in self._ratios(joint, pair, level) if line.measure == RISK]
+
+        return cross_tables.finding(shown, self._full, self.pairs, risks)
+
+    def draws_curve(self, shown: ShownResult) -> bool:
+        return True  # tables need the whole width
+
+    def picture(self, shown: ShownResult) -> str:
+        """Heat maps with intervals."""
+        return cross_tables.picture(self.cross_tables(shown), shown)
+
+    def beside(self, shown: ShownResult) -> str:
+        return cross_tables.associations_table(self.cross_tables(shown), shown)
+
+    def published(self, shown: ShownResult) -> Iterator[tuple[str, ResultLine, Any]]:
+        """Numbers beside the cross tables, which documents print as tables."""
+        cells = self.question.noun
+        yield from (row for row in StudyQuestion.published(self, shown) if row[1].measure not in (cells, ODDS))
+
+    def cross_tables(self, shown: ShownResult) -> list[CrossTable]:
+        return cross_tables.tables_of(shown, self._full)
+
+    # --- the participant's page ------------------------------------------------------------------
+    def field(self, language: str) -> dict[str, Any]:
+        """One field for each attribute: the page shows those that the device drew."""
+        fields = {}
+        for name, domain in self._fields.items():
+            about: dict[str, Any] = {"text": self.asked.attribute_text(name, language)}
+            root: Any = domain.root
+            if root.choices is not None:
+                about |= {"kind": "choice", "choices": self.choices(root, language)}
+            else:
+                about |= {"kind": "number", **number_field(root)}
+            fields[name] = about
+        return {"kind": "record", "fields": fields}
+
+    def labels(self, language: str) -> list[str]:
+        return [
+            self.asked.label(one, language)
+            for domain in self._fields.values()
+            for one in (domain.labels() if domain.root.choices is not None else ())
+        ]
+
+    def possible_answers(self, language: str, say: Mapping[str, str]) -> str:
+        """Each attribute with its answers."""
+        items = []
+        for name, domain in self._fields.items():
+            root: Any = domain.root
+            if root.choices is not None:
+                answers = ", ".join(self.asked.label(one, language) for one in root.labels())
+            else:
+                answers = say["number"].format(low=str(root.low), high=str(root.high))
+            items.append(f"{self.asked.attribute_text(name, language)} {answers}")
+        return Html(listed(items))
+
+
+def _of_ways(record: Record, ways: Any) -> Joint:
+    if ways == 1:
+        raise ParameterError("A table has two or more ways; ask for shares of one attribute as a frequency.")
+    return Joint(record, ways)
+
+
+def _drawn(
+    one: ExpectedAttribute, domain: Domain, groups: np.ndarray, generator: np.random.Generator
+) -> tuple[list[Any], np.ndarray]:
+    """Answers of all people and their codes; `groups` are the codes of the attribute that it depends on."""
+    n, root = len(groups), domain.root
+    if one.law is not None:
+        answers = [plain_number(value, root) for value in one.law.draw(root, n, generator)]
+        return answers, np.array([domain.encode(value) for value in answers])
+    rows = np.array(one.rows)[groups if one.by else np.zeros(n, int)]
+    codes = (generator.random(n)[:, None] > rows.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    if root is domain:
+        labels = list(domain.labels())
+        return [labels[code] for code in codes], codes
+    return [_inside(domain, int(code), generator) for code in codes], codes
+
+
+def _inside(domain: Any, code: int, generator: np.random.Generator) -> Any:
+    """A number of an interval of `Bins`, all equally likely."""
+    ends = [float(domain.of.low), *map(float, domain.edges), float(domain.of.high)]
+    low, high = ends[code], ends[code + 1]
+    if domain.of.whole is None:
+        return round(low + (high - low) * float(generator.random()) * 0.999, 6)
+    last = code == len(ends) - 2
+    return int(generator.integers(int(np.ceil(low)), int(np.floor(high)) + 1 if last else int(np.ceil(high))))

@@ -1,0 +1,34 @@
+"""The numbers of every estimate are those that were written down (`tests/estimate/numbers.py`)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.estimate.numbers import ANSWERS, FILE, of_family
+
+NEAR, SMALL = 1e-4, 1e-7  # decoders stop when they are this near; smaller numbers are differences of larger ones
+
+
+def differs(new: Any, old: Any) -> bool:
+    if not isinstance(new, list) or not isinstance(old, list) or len(new) != len(old):
+        return bool(new != old)
+    return any(
+        left != right if isinstance(left, str) or isinstance(right, str) else left != pytest.approx(right, NEAR, SMALL)
+        for left, right in zip(new, old, strict=True)
+    )
+
+
+@pytest.mark.parametrize("family", ANSWERS)
+def test_estimates_are_those_that_were_written_down(family: str) -> None:
+    kept, now = json.loads(FILE.read_text(encoding="utf-8"))[family], of_family(family)
+    assert kept.keys() <= now.keys()
+    changed = [
+        f"{name}, {key}: {kept[name].get(key)} -> {now[name].get(key)}"
+        for name in kept
+        for key in kept[name]
+        if differs(now[name].get(key), kept[name].get(key))
+    ]
+    assert not changed, "\n".join(sorted(changed)[:20]) + "\nIf that is meant: python -m tests.estimate.numbers"

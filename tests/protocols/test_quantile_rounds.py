@@ -1,0 +1,224 @@
+"""Quantiles in rounds: the curve through all answers, where thresholds are placed, and intervals that hold."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from math import exp
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import sottovoce as sv
+from sottovoce.core.domain import Above
+from sottovoce.core.round import Round
+from sottovoce.protocols.play import State
+from sottovoce.protocols.quantile.answers import ThresholdAnswers
+from sottovoce.protocols.quantile.curve import ThresholdCurve
+from sottovoce.protocols.quantile.placing import RoundSize, as_thresholds, bracket, next_places
+from sottovoce.protocols.quantile.rounds import QuantileRounds
+from sottovoce.protocols.quantile.sequence import _bets, gains, sequence
+from sottovoce.protocols.simulate import rounds
+from sottovoce.tally.tally import Tally
+
+UNIT = sv.Interval(0, 1)
+RNG = np.random.default_rng(3)
+SKEWED = np.round(RNG.beta(2, 6, 20_000), 6)
+
+
+def expected_answers(below: dict[str, float], asked: int, epsilon: float = 1.0, domain: Any = UNIT) -> ThresholdAnswers:
+    """Answers that are as often yes as they are expected to be."""
+    tallies = []
+    for threshold, share in below.items():
+        mechanism = sv.mechanism("rr", Above(domain, threshold), epsilon=epsilon)
+        keep = exp(epsilon) / (exp(epsilon) + 1)
+        yes = round(asked * (1 - keep + (2 * keep - 1) * (1 - share)))
+        tallies.append(Tally(mechanism, asked, np.array([asked - yes, yes])))
+    return ThresholdAnswers.of(domain, tallies)
+
+
+# --- the curve -------------------------------------------------------------------------------------------------------
+def test_the_curve_goes_through_answers_without_noise() -> None:
+    below = {"0.2": 0.05, "0.3": 0.3, "0.5": 0.6, "0.9": 0.62}
+    curve = ThresholdCurve.of(expected_answers(below, 10_000_000))
+    assert curve.places.tolist() == [0.0, 0.2, 0.3, 0.5, 0.9, 1.0]
+    assert curve.heights == pytest.approx([0, 0.05, 0.3, 0.6, 0.62, 1], abs=2e-3)
+    assert curve.place(0.45) == pytest.approx(0.4, abs=2e-3)
+    assert (curve.place(0.0), curve.place(1.0)) == (0.0, pytest.approx(1.0))
+
+
+def test_thresholds_next_to_a_quantile_share_their_answers_on_a_straight_curve() -> None:
+    """Four thresholds on a straight line are worth nearly as much as all their answers at the quantile itself."""
+    asked = 50_000
+    answers = expected_answers({str(place): place for place in (0.47, 0.49, 0.51, 0.53)}, asked)
+    least = float(np.sqrt(answers.variance(0.5) / (4 * asked)))
+    assert least <= ThresholdCurve.of(answers).error(0.5) <= 1.25 * least
+
+
+def test_a_bend_is_not_smoothed_away() -> None:
+    below = {f"{place:.2f}": 0.5 * (place > 0.415) for place in np.arange(0.02, 1, 0.02)}
+    curve = ThresholdCurve.of(expected_answers(below, 20_000))
+    assert 0.4 <= curve.place(0.25) <= 0.42
+    assert curve.bends()[curve.piece(0.25)] > 0.2  # most of the share may lie anywhere in the piece
+
+
+def test_answers_of_several_rounds_are_added() -> None:
+    one, two = expected_answers({"0.2": 0.2, "0.5": 0.5}, 100), expected_answers({"0.5": 0.5, "0.7": 0.7}, 50)
+    both = ThresholdAnswers.together([one, two])
+    assert (both.thresholds.tolist(), both.asked.tolist()) == ([0.2, 0.5, 0.7], [100, 150, 50])
+    assert both.yes.sum() == one.yes.sum() + two.yes.sum()
+
+
+# --- where thresholds are placed -------------------------------------------------------------------------------------
+def test_the_next_thresholds_surround_the_quantile_and_come_closer() -> None:
+    answers = expected_answers({f"{i / 16}": i / 16 for i in range(1, 16)}, 2_000)
+    curve = ThresholdCurve.of(answers)
+    wide = next_places(curve, 0.5, RoundSize(20_000, 100_000, last=False))
+    more = ThresholdAnswers.together([answers, expected_answers({str(p): p for p in (0.45, 0.5, 0.55)}, 100_000)])
+    near = next_places(ThresholdCurve.of(more), 0.5, RoundSize(200_000, 1_000_000, last=True))
+    for places in (wide, near):
+        assert places.min() < 0.5 < places.max()
+    assert np.ptp(near) < np.ptp(wide) / 2
+
+
+def test_the_bracket_uses_averages_of_neighbours() -> None:
+    below = {f"{i / 32}": (i / 32) ** 2 for i in range(1, 32)}
+    answers = expected_answers(below, 300)
+    first, last = bracket(answers, 0.5)
+    places = [0.0, *answers.thresholds, 1.0]
+    assert 0.3 < places[first] < 0.5**0.5 < places[last] < 0.95
+    alone = answers.below + 3 * np.sqrt(answers.variance(answers.below) / 300) < 0.5
+    assert places[first] > answers.thresholds[alone].max()
+
+
+def test_thresholds_have_few_digits_and_are_possible_answers_where_there_is_a_step() -> None:
+    assert as_thresholds(UNIT, [0.123456, 0.387654], np.empty(0)) == [Decimal("0.12"), Decimal("0.4")]
+    assert as_thresholds(UNIT, [0.123456], np.array([0.123456])) == [Decimal("0.123456")]
+    half_hours = sv.Interval(0, 12, step="0.5")
+    assert as_thresholds(half_hours, [0.1, 3.3, 3.6, 12.2], np.empty(0)) == [Decimal("3.5"), Decimal("12")]
+    assert as_thresholds(sv.Integers(0, 9), [4.4, 4.6], np.empty(0)) == [Decimal(4), Decimal(5)]
+
+
+def test_round_sizes_add_up_and_the_last_takes_all_who_are_left() -> None:
+    for n in (300, 10_000, 10_000_000):
+        for count in (2, 3, 5, 8):
+            sizes = QuantileRounds(UNIT, ["0.5"], 1, n, count).sizes
+            assert len(sizes) == count and sum(sizes) == n and min(sizes) > 0
+            assert sizes[-1] >= 0.29 * n
+
+
+# --- the sequence ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("rate", [0.3, 0.5, 0.731])
+def test_a_bet_is_fair_at_the_tested_rate_and_loses_below_it(rate: float) -> None:
+    """Exact expectations over the binomial law."""
+    for n in (1, 7, 60):
+        counts = np.arange(n + 1.0)
+        gain = np.exp(_bets(counts, n - counts, rate))
+        assert binom.pmf(counts, n, rate) @ gain == pytest.approx(1, abs=1e-9)
+        assert binom.pmf(counts, n, rate - 0.1) @ gain < 1
+        assert binom.pmf(counts, n, min(1, rate + 0.2)) @ gain > 1
+
+
+def test_a_bet_rarely_wins_at_any_time() -> None:
+    """Exact probability that a bet reaches 20 within 300 answers, at the tested rate."""
+    rate, alive, won = 0.6, np.array([1.0]), 0.0
+    for n in range(1, 301):
+        alive = np.concatenate([alive * (1 - rate), [0.0]]) + np.concatenate([[0.0], alive * rate])
+        counts = np.arange(n + 1.0)
+        reached = _bets(counts, n - counts, rate) >= np.log(20)
+        won += alive[reached].sum()
+        alive[reached] = 0
+    assert 0.001 < won <= 0.05
+
+
+def test_the_sequence_keeps_the_quantile_and_rules_out_the_rest() -> None:
+    first = expected_answers({f"{i / 16}": i / 16 for i in range(1, 16)}, 4_000)
+    second = expected_answers({str(p): p for p in (0.4, 0.45, 0.55, 0.6)}, 40_000)
+    turns, gained = gains([first, second], 0.5)
+    low, high = sequence([first, second], 0.5, 0.05)
+    assert 0.4 <= low <= 0.5 <= high <= 0.6
+    assert gained[np.searchsorted(turns, 0.5, side="right") - 1] < 0
+    wide = sequence([first], 0.5, 0.05)
+    assert wide[0] <= low and high <= wide[1]
+
+
+def test_lost_bets_do_not_overflow() -> None:
+    """A million answers that agree with the tested side are no evidence against it."""
+    assert _bets(np.array([100_000.0]), np.array([900_000.0]), 0.5) < 0
+    assert _bets(np.array([900_000.0]), np.array([100_000.0]), 0.5) > 1_000
+
+
+# --- the protocol ----------------------------------------------------------------------------------------------------
+def test_several_quantiles_are_found_in_the_same_rounds() -> None:
+    shares = ["0.25", "0.5", "0.9"]
+    estimate = sv.simulate(QuantileRounds(UNIT, shares, 2, len(SKEWED)), SKEWED, seed=1)["quantile"]
+    truth = np.quantile(SKEWED, [0.25, 0.5, 0.9])
+    assert np.abs(estimate.values - truth).max() < 0.03
+    for method in ("likelihood", "anytime"):
+        low, high = estimate.ci(0.999, method=method)
+        assert (low <= truth).all() and (truth <= high).all()
+    assert estimate.n == len(SKEWED) and next(source.mechanism.name for source in estimate.sources) == "rr"
+    assert "0.25: 0.1" in estimate.explain() and estimate.labels == ["0.25", "0.5", "0.9"]
+    assert (estimate.std_errors > 0).all()
+
+
+def test_the_median_of_incomes_is_found_in_a_range_of_a_billion() -> None:
+    incomes = np.exp(np.random.default_rng(2).normal(10, 1, 50_000))
+    estimate = sv.simulate(QuantileRounds(sv.Interval(0, "1e9"), ["0.5"], 2, 50_000), incomes, seed=1)["quantile"]
+    assert estimate.value == pytest.approx(np.median(incomes), rel=0.1)
+
+
+@pytest.mark.parametrize("domain", [sv.Integers(0, 10), sv.Interval(0, 10, step="0.5"), sv.Interval(0, 10)])
+def test_ties_at_a_quantile_are_kept_by_both_intervals(domain: Any) -> None:
+    answers = np.array([3] * 2_000 + [7] * 6_000 + [9] * 2_000)
+    estimate = sv.simulate(QuantileRounds(domain, ["0.5"], 2, len(answers)), answers, seed=5)["quantile"]
+    for method in ("likelihood", "anytime"):
+        (low,), (high,) = estimate.ci(method=method)
+        assert low <= 7 <= high
+    if domain.spacing is not None:
+        assert estimate.value == 7
+
+
+def test_a_gap_in_the_middle_is_a_median_too() -> None:
+    """Nobody lies between 2 and 8: any place there has half of the answers on either side."""
+    answers = np.concatenate([RNG.uniform(0, 2, 5_000), RNG.uniform(8, 10, 5_000)]).round(4)
+    estimate = sv.simulate(QuantileRounds(sv.Interval(0, 10), ["0.5"], 2, 10_000), answers, seed=1)["quantile"]
+    assert 1.8 < estimate.value < 8.2
+
+
+def test_closing_early_says_so_and_keeps_the_truth() -> None:
+    protocol = QuantileRounds(UNIT, ["0.5"], 1, len(SKEWED))
+    for done, state in enumerate(rounds(protocol, SKEWED, seed=4), 1):
+        estimate = state.closed()["quantile"]
+        assert (estimate.missing is None) == state.is_over
+        for method in ("likelihood", "anytime"):
+            (low,), (high,) = estimate.ci(0.999, method=method)
+            assert low <= np.median(SKEWED) <= high
+        if done < protocol.rounds:
+            assert f"{done} of 5 rounds" in str(estimate.missing)
+
+
+def test_every_round_asks_about_thresholds_with_the_whole_budget() -> None:
+    protocol = QuantileRounds(sv.Integers(0, 100), ["0.5"], 1, 5_000)
+    first = State.first(protocol).stage
+    assert isinstance(first, Round) and first.quota == protocol.sizes[0]
+    assert {arm.mechanism.name for arm in first.arms} == {"rr"}
+    assert {arm.mechanism.claimed for arm in first.arms} == {Decimal(1)}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"domain": sv.Categories(["a", "b"])}, "'domain'"),
+        ({"shares": ["0.5", "0.5"]}, "different shares"),
+        ({"shares": ["1.5"]}, "'shares'"),
+        ({"participants": 50}, "'participants'"),
+        ({"rounds": 1}, "'rounds'"),
+        ({"epsilon": 0}, "'epsilon'"),
+    ],
+)
+def test_mistakes_are_named(wrong: dict[str, Any], said: str) -> None:
+    given = {"domain": UNIT, "shares": ["0.5"], "epsilon": 1, "participants": 1_000} | wrong
+    with pytest.raises(sv.ParameterError, match=said):
+        QuantileRounds(**given)
