@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import Coordinates, Facet, Rounded, facet, need, slots_of
+from sottovoce.core.channel.shapes import Itemised
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import MismatchError
 from sottovoce.core.params import count_text, decimal_text
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Record
     from sottovoce.core.domain.powers import Powers
+    from sottovoce.core.domain.sets import Sets
     from sottovoce.core.domain.sparse import Sparse
 
 
@@ -74,6 +76,14 @@ def _sparse(domain: Sparse, channel: Channel) -> None:
             numbers = count_text(slots.dimensions), count_text(slots.most), decimal_text(slots.bound)
             taken = "{} dimensions with at most {} numbers up to {}".format(*numbers)
         raise MismatchError(f"A {channel.kind} channel for {taken} does not fit this domain of sparse vectors.")
+
+
+def _sets(domain: Sets, channel: Channel) -> None:
+    known = facet(channel, Itemised)
+    if known is None or (known.items, known.most) != (len(domain.items), domain.most):
+        raise MismatchError(
+            f"A {channel.kind} channel does not fit sets of at most {domain.most} of {len(domain.items)} items."
+        )
 
 
 def _ball(domain: Ball, channel: Cap | Projected) -> None:
@@ -146,6 +156,7 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("powers", "each", _powers),
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
+    ("sets", None, _sets),
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),
     (None, Coordinates, _coordinates),

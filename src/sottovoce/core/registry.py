@@ -23,6 +23,7 @@ from sottovoce.core.question import (
     HalfSets,
     Mean,
     Question,
+    SetShares,
     VectorMean,
 )
 
@@ -108,6 +109,10 @@ DISTRIBUTIONS = {
     "coded-wave": "design.distribution:build_coded",
     "mixed-wave": "design.mixed:build",
 }
+SETS = {
+    "mask": "mechanisms.sets.mask:build",
+    "padding-sampling": "mechanisms.sets.mask:padding_sampling",
+}
 HALF_SETS = {
     "half-sets": "mechanisms.frequency.half_sets:build",
 }
@@ -119,6 +124,7 @@ BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Attributes: ATTRIBUTES,
     Distribution: DISTRIBUTIONS,
     HalfSets: HALF_SETS,
+    SetShares: SETS,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
 ALIASES = {
@@ -148,6 +154,7 @@ ALIASES = {
     "haar-hrr": "haar",
     "cfo-binning": "binned",
     "raptor": "half-sets",
+    "privset": "mask",
 }
 
 
