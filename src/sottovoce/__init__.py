@@ -12,14 +12,14 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Ball", "Box", "Categories", "Circle", "Integers", "Interval", "Pair", "Record", "Sparse", "Text",
+            "Ball", "Box", "Categories", "Circle", "Integers", "Interval", "Pair", "Record", "Sets", "Sparse", "Text",
         )
     },
     **{
         name: f"core.question:{name}"
         for name in (
             "Attributes", "Cdf", "CircularMean", "Density", "Distribution", "Frequency", "GroupMean", "Joint",
-            "Mean", "Quantile", "Range", "Variance", "VectorMean",
+            "Mean", "Quantile", "Range", "SetShares", "Variance", "VectorMean",
         )
     },
     **{
