@@ -31,6 +31,8 @@ QUESTION = {
     "whole": "`true` where answers are whole numbers.",
     "step": "Distance between possible answers, such as `0.5` for half hours.",
     "categories": "Possible answers, as a list.",
+    "items": "For `set-shares`: what a participant may tick, as a list; none, one or several of them.",
+    "most": "For `set-shares`: the largest number of items in one answer; all of them if left out.",
     "by": 'Groups, as a list; the participant\'s group is private too. All kinds but `"variance"` take it.',
     "by_text": "What participants read above the groups: a text, or a table by language.",
     "quantiles": "Which quantiles, such as `[0.25, 0.5, 0.75]`.",

@@ -28,6 +28,7 @@ _INHERITED = (
 )  # from the question of an attribute
 SHORT_FORMS: dict[str, tuple[str, dict[str, Any]]] = {"median": ("quantile", {"quantiles": [0.5]})}
 OTHER_WORDS = {
+    "multiple-choice": 'Write ask = "set-shares", with items = ["bus", "car", "bike"] and most = 2.',
     "density": 'A density is shown as a distribution: write ask = "distribution" with low and high.',
     "vector-mean": 'Write one question for each number: ask = "mean" with low and high.',
     "means": 'Write one question for each number: ask = "mean" with low and high.',

@@ -60,6 +60,7 @@ KINDS: dict[str, Callable[[int], sv.Estimate]] = {
     ),
 }
 KINDS["half-sets"] = lambda seed: estimated(sv.mechanism("half-sets", LINE, epsilon=3), [1, 2, 5, 6], seed)
+KINDS["set-shares"] = lambda seed: estimated(sv.mechanism("mask", sv.Sets(range(4), 2), epsilon=3), [[0], [], [1, 3]], seed)
 NO_DIFFERENCE = {"circular-mean"}
 
 

@@ -21,6 +21,7 @@ class Sets extends Domain {
     super();
     this.listed = new Categories(items);
     valid(this.listed.size! <= MOST_ITEMS, "items");
+    valid(items.every((one) => typeof one === "bigint" || (one && one === one.trim() && !one.includes(";"))), "items");
     ranged(most, 1n, this.listed.size!, "most");
     this.ticks = `${this.listed.size} ${most}`;
   }

@@ -51,6 +51,11 @@ class Sets(Domain):
         if len(self.items) > MAX_ITEMS:
             raise ParameterError(f"The 'items' parameter of sets must be at most {MAX_ITEMS:,} items.")
         check_integer("most", self.kind, self.most, 1, len(self.items))
+        texts = [item for item in self.items if isinstance(item, str)]
+        if any(SEPARATOR in text or text != text.strip() or not text for text in texts):
+            raise ParameterError(
+                "The 'items' parameter of sets must be texts without semicolons, and without spaces at their ends."
+            )
         object.__setattr__(self, "_each", Categories(self.items))
 
     def __repr__(self) -> str:

@@ -30,6 +30,7 @@ class SetShares(Question):
     kind: ClassVar[str] = "set-shares"
     noun: ClassVar[str] = "share"
     is_share: ClassVar[bool] = True
+    has_one_choice: ClassVar[bool] = False
     domain: Sets
 
     def __post_init__(self) -> None:

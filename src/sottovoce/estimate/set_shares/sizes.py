@@ -27,7 +27,7 @@ class SizesEvidence(Evidence):
 
     methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
     default: ClassVar[Method] = Method.NORMAL
-    noun: ClassVar[str] = "share with this number of items"
+    noun: ClassVar[str] = "share with number of items"
     ends: ClassVar[tuple[float, float]] = (0.0, 1.0)
     mechanism: Mechanism
     n: int

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sottovoce.core.domain.sets import Sets
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
+from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import SetShares
@@ -50,6 +51,8 @@ class SetSharesPlanner(Planner):
                 mechanism = build(name, self.domain, epsilon=epsilon)
             except ParameterError:
                 continue
+            if any(mechanism.channel == other.channel for _, other in candidates):
+                continue  # the same reports under another name
             error = math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
             candidates.append((error, mechanism))
         if not candidates:
@@ -68,8 +71,8 @@ class SetSharesPlanner(Planner):
             rare = np.zeros(len(self.domain.items))
             ratio = math.sqrt(float(fewer.variance(rare, 1)[0] / best.mechanism.variance(rare, 1)[0]))
             yield (
-                f"With at most {self.domain.most - 1} items in an answer the margin of a rare item would shrink by"
-                f" {100 * (1 - ratio):.0f} %."
+                f"With at most {plural(self.domain.most - 1, 'item')} in an answer the margin of a rare item would shrink"
+                f" by {100 * (1 - ratio):.0f} %."
             )
 
 
