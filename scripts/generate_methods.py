@@ -45,7 +45,8 @@ HEAD = """\
 
 All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories, the [mean](#means) of
 a number, [means by group](#means-by-group), the mean of [vectors](#vectors), whole [distributions](#distributions),
-several [attributes](#attributes) of each participant, and [half-sets](#tests-of-many-categories) for tests.
+several [attributes](#attributes) of each participant, [sets of items](#sets-of-items), and
+[half-sets](#tests-of-many-categories) for tests.
 [Choose a method](../guides/choose-a-method.md) says when to take which. In all tables *bytes* are those of a report
 beside its 16-byte id, and *cells* are integers in a tally.
 """
@@ -128,6 +129,28 @@ of 8 categories each.
 | name | what it is | d = 2 | d = 8 | bytes | cells |
 |---|---|---|---|---|---|
 """
+
+
+SETS = f"""
+## Sets of items
+
+Each participant holds none, one or several of d items, at most m: "tick all that apply". Numbers at epsilon {EPSILON}.
+
+- *variance*: n times the exact variance of the estimated share of an item that nobody holds, for m = 10 of d = 100 items
+  and of d = 1,000.
+- *bytes* and *cells* are those for d = 100.
+
+| name | what it is | d = 100 | d = 1,000 | bytes | cells |
+|---|---|---|---|---|---|
+"""
+
+
+def set_row(name: str) -> str:
+    """A row of the table of mechanisms for sets of items."""
+    small, large = (sv.mechanism(name, sv.Sets(range(size), 10), epsilon=EPSILON) for size in (100, 1000))
+    variances = [float(one.variance(np.zeros(size), 1)[0]) for one, size in ((small, 100), (large, 1000))]
+    size = codec.payload_bytes(small.channel)
+    return f"| `{name}` | {plain(slots(name)[""]).rstrip(".")} | {variances[0]:.1f} | {variances[1]:.1f} | {size} | {small.cells} |\n"
 
 
 TESTS = f"""
@@ -298,6 +321,8 @@ def page() -> str:
     parts += [DISTRIBUTIONS, *map(distribution_row, whole), *map(section, whole)]
     several = sv.names(sv.Attributes)
     parts += [attributes_head(), *map(attributes_row, several), *map(section, several)]
+    sets = sv.names(sv.SetShares)
+    parts += [SETS, *map(set_row, sets), *map(section, sets)]
     tests = sv.names(HalfSets)
     return "".join([*parts, TESTS, *map(test_row, tests), *map(section, tests)])
 

@@ -1,5 +1,7 @@
 """Meaning of a report in the participant's words: the answers under which it is most likely, or the items it names.
 
+A report that names no item has the empty text, which stands for "none of these".
+
 The meaning follows from the report alone, so it tells nobody more than the report does. No mechanism has words of its
 own: possible answers are tried one after the other, and the law of the channel says which of them fit best. The
 browser computes the same (`clients/web/src/device/meaning.ts`).
@@ -70,7 +72,7 @@ def meaning(asked: Asked, mechanism: Mechanism, message: bytes) -> Meaning:
     itemised = facet(channel, Itemised)
     if itemised is not None:
         named = [str(item) for place, item in enumerate(domain.labels()) if itemised.holds(report, place)]
-        return Meaning(tuple(Said("", item, item) for item in named), itemised.items, any=False)
+        return Meaning(tuple(Said("", item, item) for item in named or [""]), itemised.items, any=False)
     parts = getattr(domain, "parts", ()) if asked.attributes else ()
     tried = list(_cells(domain) if parts else _tried(asked, POINTS_BY_CELL * (domain.size or 0)))
     too_many = not 0 < len(tried) <= 4 * MOST_TRIED or (domain.size is not None and domain.size > len(tried))

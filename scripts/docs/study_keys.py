@@ -77,6 +77,7 @@ KINDS = {
     "mean": "the mean of a number",
     "variance": "the variance of a number",
     "frequency": "the share of each answer",
+    "set-shares": "tick all that apply: the share of each item, and how many items people tick",
     "group-mean": "the mean of a number in each group",
     "distribution": "the share of each bucket, and shares up to each value",
     "median": "the value below which half of the answers lie",

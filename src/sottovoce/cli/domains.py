@@ -37,7 +37,7 @@ from sottovoce.core.question import (
     Variance,
     VectorMean,
 )
-from sottovoce.core.question.words import did_you_mean
+from sottovoce.core.language.question_words import did_you_mean
 from sottovoce.files.opening import cells, naming
 from sottovoce.files.places import reading
 
@@ -296,7 +296,7 @@ def question_about(domain: Domain, kind: str | None) -> Question:
     """The question to choose a mechanism for: the named one, else shares of categories and means of numbers."""
     if isinstance(domain, Pair):
         possible: list[type[Question]] = [GroupMean]
-    elif isinstance(domain, Sets):
+    elif domain.listed is not None:
         possible = [SetShares]
     elif domain.circular:
         possible = [Distribution]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import Coordinates, Facet, Rounded, facet, need, slots_of
-from sottovoce.core.channel.shapes import Itemised
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.errors import MismatchError
 from sottovoce.core.params import count_text, decimal_text
@@ -19,6 +18,7 @@ from sottovoce.core.params import count_text, decimal_text
 if TYPE_CHECKING:
     from sottovoce.core.channel.compose.each import Each
     from sottovoce.core.channel.compose.keyed import Keyed
+    from sottovoce.core.channel.finite.hitting import Hitting
     from sottovoce.core.channel.numeric.rounding import Rounding
     from sottovoce.core.channel.vector.projected import Projected
     from sottovoce.core.channel.vector.sphere import Cap
@@ -78,11 +78,11 @@ def _sparse(domain: Sparse, channel: Channel) -> None:
         raise MismatchError(f"A {channel.kind} channel for {taken} does not fit this domain of sparse vectors.")
 
 
-def _sets(domain: Sets, channel: Channel) -> None:
-    known = facet(channel, Itemised)
-    if known is None or (known.items, known.most) != (len(domain.items), domain.most):
+def _sets(domain: Sets, channel: Hitting) -> None:
+    if (channel.items, channel.most) != (len(domain.items), domain.most):
         raise MismatchError(
-            f"A {channel.kind} channel does not fit sets of at most {domain.most} of {len(domain.items)} items."
+            f"A channel for at most {channel.most} of {channel.items} items does not fit sets of at most {domain.most}"
+            f" of {len(domain.items)} items."
         )
 
 
@@ -156,7 +156,7 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("powers", "each", _powers),
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
-    ("sets", None, _sets),
+    ("sets", "hitting", _sets),
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),
     (None, Coordinates, _coordinates),

@@ -10,7 +10,7 @@ from sottovoce.core.domain import Categories, Circle, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.translated import Texts
 from sottovoce.core.question import Question
-from sottovoce.core.question.words import did_you_mean
+from sottovoce.core.language.question_words import did_you_mean
 
 Built = TypeVar("Built")
 RANGE = ("low", "high", "whole", "step")
@@ -28,7 +28,6 @@ _INHERITED = (
 )  # from the question of an attribute
 SHORT_FORMS: dict[str, tuple[str, dict[str, Any]]] = {"median": ("quantile", {"quantiles": [0.5]})}
 OTHER_WORDS = {
-    "multiple-choice": 'Write ask = "set-shares", with items = ["bus", "car", "bike"] and most = 2.',
     "density": 'A density is shown as a distribution: write ask = "distribution" with low and high.',
     "vector-mean": 'Write one question for each number: ask = "mean" with low and high.',
     "means": 'Write one question for each number: ask = "mean" with low and high.',

@@ -157,7 +157,7 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: Ta
     held = round(share * n)
     channel = mechanism.channel
     itemised, contrast, histogram = facet(channel, Itemised), contrast_of(channel), histogram_of(channel)
-    rates = support_rates(channel) if itemised is None else itemised.rates()
+    rates = support_rates(channel) if itemised is None else itemised.item_rates()
     if isinstance(mechanism.statistic, CountAsked):
         of_a_bit = asked_rates(mechanism)
         counts, minus, law = asked_law(of_a_bit, n, held, target)

@@ -52,7 +52,7 @@ def _check_rates(mechanism: Mechanism, code: int, reports: Law) -> None:
     held = {*range(known.items + known.most - code.bit_count())} - {
         item for item in range(known.items) if not code >> item & 1
     }
-    rates, pairs = known.rates(), known.pair_rates()
+    rates, pairs = known.item_rates(), known.pair_rates()
     for element in range(known.elements):
         rate = sum((p for (_, report), p in reports.items() if known.holds(report, element)), Fraction(0))
         right = rates.own if element in held else rates.other
@@ -106,14 +106,14 @@ def _crowd(mechanism: Mechanism, code: int) -> SetSharesEvidence:
     known, n = need(mechanism.channel, Itemised), 1 << 40
     held = [code >> item & 1 for item in range(known.items)]
     held += [filler < known.most - code.bit_count() for filler in range(known.most)]
-    cells = np.array([round(n * rate) for rate in (known.rates()[0 if one else 1] for one in held)], np.int64)
+    cells = np.array([round(n * rate) for rate in (known.item_rates()[0 if one else 1] for one in held)], np.int64)
     return from_cells(mechanism, n, cells)
 
 
 def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
     """Exact intervals cover by the law, and drawn reports have its rates."""
     known = need(mechanism.channel, Itemised)
-    rates = known.rates()
+    rates = known.item_rates()
     for share in (0.0, 0.05, 0.5):
         for target in Target:
             covered = coverage(mechanism, 300, share, "exact", target)

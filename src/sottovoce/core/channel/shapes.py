@@ -157,7 +157,7 @@ class Itemised(Facet):
         """Whether a report contains an element."""
 
     @abstractmethod
-    def rates(self) -> Rates:
+    def item_rates(self) -> Rates:
         """How often a report contains an element that the person holds, and one that the person does not hold."""
 
     @abstractmethod

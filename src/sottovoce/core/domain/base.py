@@ -100,6 +100,11 @@ class Domain(Declared, ABC):
         return None
 
     @property
+    def listed(self) -> Domain | None:
+        """The items as a domain of their own, where an answer is a set of items."""
+        return None
+
+    @property
     def holds_texts(self) -> bool:
         """Whether answers are texts."""
         return False

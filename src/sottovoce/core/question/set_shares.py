@@ -34,7 +34,7 @@ class SetShares(Question):
     domain: Sets
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, Sets):
+        if not isinstance(self.domain, Domain) or self.domain.listed is None:
             raise reject("domain", self.kind, 'sets of items, such as Sets(["bus", "car"], most=1)', self.domain)
 
     @property

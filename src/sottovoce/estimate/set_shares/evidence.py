@@ -51,16 +51,13 @@ class SetSharesEvidence(SupportsEvidence):
     """counts[v] of n reports contain item v; the last cells of the tally are those of fillers."""
 
     estimate_class: ClassVar[type[Estimate]] = SetEstimate
+    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE, Offer.NULL_ERRORS, Offer.COVARIANCE})
 
     @property
     def axes(self) -> Axes:
         if self.counted is not None and self.counted.codes is None:
             return Axes.of("item", self.counted.mechanism.domain.labels())
         return SupportsEvidence.axes.fget(self)  # type: ignore[attr-defined, no-any-return]
-
-    @property
-    def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.RANGE, Offer.NULL_ERRORS, Offer.COVARIANCE, Offer.CANDIDATES})
 
     def likelihood(self) -> Any:
         raise ParameterError("Reports about sets of items have no likelihood of shares alone.")
@@ -123,7 +120,7 @@ def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SetSharesEvidence:
     """The evidence of cells."""
     items = need(mechanism.channel, Itemised).items
-    own, other = map(float, need(mechanism.channel, Itemised).rates())
+    own, other = map(float, need(mechanism.channel, Itemised).item_rates())
     return SetSharesEvidence(cells[:items], n, own, other, Counted(mechanism, n, cells))
 
 
@@ -136,7 +133,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Tar
     """The exact variance of the share of each item, for these true shares."""
     check_people("n", "variance", n)
     truth = check_shares(mechanism, shares)
-    return CodeReading.of_rates(*map(float, need(mechanism.channel, Itemised).rates())).at(truth, target) / n
+    return CodeReading.of_rates(*map(float, need(mechanism.channel, Itemised).item_rates())).at(truth, target) / n
 
 
 def check_shares(mechanism: Mechanism, shares: Any) -> Floats:

@@ -27,7 +27,7 @@ class PairScores:
     def of(cls, mechanism: Mechanism) -> PairScores:
         """The rates of a mechanism."""
         known = need(mechanism.channel, Itemised)
-        return cls(*map(float, known.rates()), *map(float, known.pair_rates()))
+        return cls(*map(float, known.item_rates()), *map(float, known.pair_rates()))
 
     def covariance(self, shares: Floats, both: Floats, target: Target) -> Floats:
         """The covariance of the scores of each two elements of one report, where these shares of people hold each

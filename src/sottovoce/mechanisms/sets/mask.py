@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel.finite.hitting import MAX_MOST, Hitting, hit_units
 from sottovoce.core.domain import Domain
 from sottovoce.core.domain.sets import Sets
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.params import check_epsilon, check_integer, shown
 from sottovoce.core.question import SetShares
 from sottovoce.core.statistic.items import CountItems
 
@@ -49,14 +50,16 @@ def padding_sampling(domain: Domain, *, epsilon: Any) -> Mechanism:
 def masked(name: str, domain: Domain, epsilon: Any, chosen: int | None) -> Mechanism:
     """The mechanism with subsets of so many elements; None for those of the least variance."""
     budget = check_epsilon(name, epsilon)
-    if not isinstance(domain, Sets):
-        raise reject("domain", name, 'sets of items, such as Sets(["bus", "car"], most=1)', domain)
-    if domain.most > MAX_MOST:
-        raise reject("domain", name, f"sets of at most {MAX_MOST} items", domain)
-    items, most, ratio = len(domain.items), domain.most, odds(budget)
+    if domain.listed is None:
+        sentence = f"The 'domain' parameter of {name} must have sets of items as answers, such as Sets([...], most=3)."
+        raise ParameterError(sentence, shown(domain), parameter="domain")
+    sets = cast(Sets, domain)
+    items, most, ratio = len(sets.items), sets.most, odds(budget)
+    if most > MAX_MOST:
+        raise ParameterError(f"The 'domain' parameter of {name} must have at most {MAX_MOST} items in an answer.", most)
     size = best_size(items, most, ratio) if chosen is None else check_integer("chosen", name, chosen, 1, items)
     channel = Hitting(items, most, size, hit_units(items + most, most, size, ratio))
-    return Mechanism(name, SetShares(domain), channel, budget, CountItems())
+    return Mechanism(name, SetShares(sets), channel, budget, CountItems())
 
 
 def best_size(items: int, most: int, ratio: Fraction) -> int:

@@ -217,6 +217,7 @@ function said(asked, { answers, any }) {
   if (any) return words.anything;
   if (!answers.length) return words.pattern;
   const written = answers.map(({ group, from, to, cell }) => {
+    if (from === "") return severalOf(asked).dataset.none;
     if (cell) return cell.map((one) => asked.label(one, lang)).join(", ");
     const number = from === to ? inWords(asked, from) : fill(words.from_to, { low: inWords(asked, from, false), high: inWords(asked, to) });
     return group ? `${asked.label(group, lang)}, ${number}` : number;

@@ -47,7 +47,7 @@ class Hitting(Channel, Numbered, Itemised, Costed):
         check_integer("chosen", self.kind, self.chosen, 1, self.items)
         if min(high - low for low, high in pairwise((0, *self.row))) < _LEAST:
             raise reject("chosen", self.kind, "fewer elements: a report would nearly always have a hit", self.chosen)
-        check_informative(self.kind, *self.rates())
+        check_informative(self.kind, *self.item_rates())
 
     @property
     def elements(self) -> int:
@@ -124,7 +124,7 @@ class Hitting(Channel, Numbered, Itemised, Costed):
     def holds(self, report: int, element: int) -> bool:
         return report == element if self.chosen == 1 else bool(report >> element & 1)
 
-    def rates(self) -> Rates:
+    def item_rates(self) -> Rates:
         """The rates of an exact coin; those of the rounded one differ by less than 2**-40."""
         hit, missed = self._shared
         n, m, w = self.elements, self.most, self.chosen
