@@ -75,7 +75,7 @@ def group_error_ratio(mechanism: Mechanism) -> Fraction:
 
     Reference: Raab, Bohr, Klede, Gmeiner, Eskofier, PoPETs 2025(4), section 5.2.
     """
-    return 1 - need(keyed_channel(mechanism).key, Supporting).rates()[0]
+    return 1 - need(keyed_channel(mechanism).key, Supporting).rates().own  # type: ignore[union-attr]  # keys have rates
 
 
 @dataclass(frozen=True, slots=True)
