@@ -15,6 +15,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.files.arrow import arrow_schema, from_arrow, to_arrow
 from sottovoce.files.reports import BATCH_BYTES
+from tests.patience import PATIENCE
 
 NAMES = [*sv.names(sv.Frequency), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
 
@@ -295,7 +296,10 @@ except OSError:
 def test_twenty_million_reports_are_counted_in_less_than_500_mb(tmp_path: Path) -> None:
     """Written and counted in one process, so the bound holds for both. 50 million are a benchmark."""
     done = subprocess.run(
-        [sys.executable, "-c", STREAMED, str(tmp_path / "reports.parquet")], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", STREAMED, str(tmp_path / "reports.parquet")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 500, f"peak memory {done.stdout.strip()} MB"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from scripts.parsed import nodes
 from sottovoce.core.question import QUESTIONS
 from sottovoce.core.statistic import STATISTICS
-from tests.whole.parsed import nodes
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "sottovoce"
 OWN = ("core/question/", "core/statistic/")
