@@ -165,6 +165,7 @@ def check_rows(rows: list[dict[str, object]]) -> None:
         assert exact <= claimed and (claimed - 1e-6 * parts <= exact or row["name"] in UNUSED), row
 
 
+@pytest.mark.slow
 def test_one_mechanism_is_audited(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sottovoce.cli.grid.SIZES", (2, 16))
     code, out, err = run("audit", "--name", "grr", "--json")
