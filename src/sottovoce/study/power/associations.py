@@ -130,7 +130,7 @@ def _planner(test: TestOf, request: Request, power: float, private: Any, groups:
 
 
 def _two(test: TestOf) -> Any:
-    """Both attributes by name."""
+    """The two attributes of a table, by name."""
     domain: Any = test.question.domain
     fields = getattr(domain, "parts", ())
     if len(fields) != 2:
