@@ -34,14 +34,14 @@ class TestOf:
         comparisons: How many differences are tested at once (Bonferroni).
         overall: One test that no share differs. `difference` is then the root mean square over the differences of all
             shares, and the plan knows public half-sets, which have more power where there are many categories.
-        test: "difference" of two samples; "equivalence" of two samples within a margin; "stated" for one sample and a
-            stated number, or with `overall` stated shares (goodness of fit); "identity" for stated shares by the
-            squared distance, with `difference` the root mean square over the shares; "independence" of two attributes,
-            with `difference` the root mean square over the cells; "association" for the same from two reports of each
-            person, which share epsilon; "public value" for a public number in private groups, with `difference` that
-            of the first group from the others in standard deviations, or for the pairs of a private and a public
-            category, as for independence; "groups" for one sample whose private groups have the same mean, but for the
-            first, whose mean differs.
+        test: The name of the test. "difference" of two samples. "equivalence" of two samples within a margin.
+            "stated": one sample and a stated number, or with `overall` stated shares (goodness of fit).
+            "identity": stated shares, by the squared distance; root mean square over the shares.
+            "independence" of two attributes; root mean square over the cells.
+            "association": independence, from two reports of each person that share epsilon.
+            "public value" for a public number in private groups. The mean of the first group differs, in standard
+            deviations. For pairs of a private and a public category: as for independence.
+            "groups" for means of private groups, of which the first differs.
         watched: The test is an e-value that is looked at 20 times, evenly, and ends the study as soon as it is large.
 
     Examples:
