@@ -2,8 +2,8 @@
 
 At a look the means of the reports are nearly normal. Let n readings have the standard deviation s. A bet of size b that
 their mean is above m has the log-capital b n (mean - m) - b**2 n s**2 / 2. So the bets tell the z-score at which the
-e-value reaches 1 / alpha. The z-scores of all looks are those of a Brownian motion with drift. The probability that none
-of them reaches its bound is an integral over the score of each look.
+e-value reaches 1 / alpha. The z-scores of all looks are those of a Brownian motion with drift. The probability that
+none of them reaches its bound is an integral over the score of each look.
 
 Reference: Armitage, McPherson, Rowe, "Repeated significance tests on accumulating data", JRSS A 1969.
 """
