@@ -53,6 +53,6 @@ def budget_of(owner: str, ratio: Fraction) -> Decimal:
     budget += _STEP * (not within(ratio, budget))
     if not 0 < budget <= MAX_EPSILON:
         raise ParameterError(
-            f"These parameters of {owner} lose epsilon {budget:.4g}, and at most {MAX_EPSILON} is allowed."
+            f"The parameters of {owner} lose epsilon {budget:.4g}, and at most {MAX_EPSILON} is allowed."
         )
     return budget.normalize()

@@ -103,7 +103,7 @@ def trapezoids(codes: int, half: int, upper: Fraction, e: Fraction, *, around: b
 
 
 def _table(codes: int, heights: Sequence[Fraction], e: Fraction, *, around: bool) -> Table:
-    """The same heights around every code, from 0 for the weight outside to 1 for e times that weight."""
+    """A table with one wave around every code: heights from 0 for the weight outside to 1 for e times that weight."""
     outputs = codes if around else codes + len(heights) - 1
     low = floor(UNIT / (outputs + (e - 1) * sum(heights)))
     wave = [floor(low * (1 + (e - 1) * height)) for height in heights]
