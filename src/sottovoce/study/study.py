@@ -14,7 +14,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.study_facts import UNITS, Collection, StudyFacts
 from sottovoce.core.language.translated import MAX_TEXT, Texts, texts_by_language
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
-from sottovoce.core.question import Question
+from sottovoce.core.question import Quantile, Question
 from sottovoce.study.experiments.arms import StudyExperiment, experiment_problems
 from sottovoce.study.plan import MOST
 from sottovoce.study.population import ExpectedAnswers
@@ -54,6 +54,7 @@ class Study:
         strata: The public strata, each with its number of people, where results are weighted by them.
         stratum: The stratum that this study asks, where it is one of several.
         experiment: The arms of an experiment, where participants are shown different texts.
+        in_rounds: The names of the questions for quantiles that are asked in five rounds, by `QuantileRounds`.
 
     Examples:
         >>> smokes = sv.Asked("smokes", sv.Frequency(sv.Categories(["yes", "no"])), texts="Do you smoke?")
@@ -86,6 +87,7 @@ class Study:
     strata: tuple[Stratum, ...] = ()
     stratum: str = ""
     experiment: StudyExperiment | None = None
+    in_rounds: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -110,6 +112,7 @@ class Study:
         strata: Sequence[Stratum] = (),
         stratum: str = "",
         experiment: StudyExperiment | None = None,
+        in_rounds: Sequence[str] = (),
     ) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ParameterError("The name of a study is made like that of a question, such as sleep-2027.")
@@ -160,6 +163,7 @@ class Study:
             "strata": tuple(strata),
             "stratum": stratum,
             "experiment": experiment,
+            "in_rounds": _in_rounds(in_rounds, asked, has_strata=bool(strata)),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -268,6 +272,22 @@ def _questions(questions: Any) -> tuple[Asked, ...]:
     if len({one.name for one in asked}) < len(asked):
         raise ParameterError("The names of the questions of a study must differ.")
     return tuple(_of_attribute(one, asked) for one in asked)
+
+
+def _in_rounds(names: Sequence[str], questions: Sequence[Asked], *, has_strata: bool) -> tuple[str, ...]:
+    """The names of questions that a search in rounds can answer."""
+    known = {one.name: one for one in questions}
+    for name in names:
+        asked = known.get(name)
+        if asked is None or not isinstance(asked.question, Quantile) or asked.missing:
+            raise ParameterError(
+                "Questions in rounds must be questions of the study for quantiles, without reasons for giving no answer."
+            )
+        if has_strata:
+            raise ParameterError(
+                f"The quantiles of {name} are not combined over strata when they are asked in rounds: ask in one round."
+            )
+    return tuple(names)
 
 
 def _of_attribute(asked: Asked, others: Sequence[Asked]) -> Asked:

@@ -26,14 +26,14 @@ HALF = 0.5
 class StudyQuantile(StudyQuestion):
     """Quantiles of a number."""
 
-    keys: ClassVar[tuple[str, ...]] = ("quantiles", *RANGE)
+    keys: ClassVar[tuple[str, ...]] = ("quantiles", "rounds", *RANGE)
     by_group: ClassVar[str] = WITHIN
     shares_report: ClassVar[bool] = True
 
     @classmethod
     def read(cls, table: QuestionTable) -> Quantile | None:
         domain = table.numbers()
-        if domain is None:
+        if domain is None or not _rounds_fit(table):
             return None
         remedy = "Write shares between 0 and 1, such as quantiles = [0.25, 0.5, 0.75]."
         return table.built("quantiles", lambda: Quantile(domain, table.table.get("quantiles", ())), remedy)
@@ -68,6 +68,18 @@ class StudyQuantile(StudyQuestion):
         sentence = "; ".join([said[0], *(one.replace(" of the answers", "") for one in said[1:])])
         headline = f"{_part(first.label)} of the answers are at most {value}"
         return Finding(_sentence(headline), f"{_sentence(sentence)}.", Verdict.ESTIMATE, value, badge)
+
+
+def _rounds_fit(table: QuestionTable) -> bool:
+    """Whether `rounds` is left out, or true or false where a search can answer; a note says why not."""
+    rounds = table.table.get("rounds", False)
+    if not isinstance(rounds, bool):
+        table.note("rounds", "`rounds` is neither true nor false.", "Write rounds = true to ask in five rounds.")
+        return False
+    barred = next((key for key in ("by", "missing") if rounds and table.table.get(key)), None)
+    if barred is not None:
+        table.note("rounds", f"`rounds` is not supported together with `{barred}`.", f"Remove `rounds` or `{barred}`.")
+    return barred is None
 
 
 def _part(share: str) -> str:
