@@ -14,7 +14,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.study_facts import UNITS, Collection, StudyFacts
 from sottovoce.core.language.translated import MAX_TEXT, Texts, texts_by_language
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
-from sottovoce.core.question import Quantile, Question
+from sottovoce.core.question import Question
 from sottovoce.study.experiments.arms import StudyExperiment, experiment_problems
 from sottovoce.study.plan import MOST
 from sottovoce.study.population import ExpectedAnswers
@@ -173,6 +173,11 @@ class Study:
         """The name of the study file, without that of a stratum."""
         return self.name.removesuffix(f"-{self.stratum}") if self.stratum else self.name
 
+    @property
+    def in_one_round(self) -> list[Asked]:
+        """The questions that are asked in one round."""
+        return [asked for asked in self.questions if asked.name not in self.in_rounds]
+
     def question(self, name: str) -> Asked:
         """Return one of the questions.
 
@@ -279,9 +284,9 @@ def _in_rounds(names: Sequence[str], questions: Sequence[Asked], *, has_strata: 
     known = {one.name: one for one in questions}
     for name in names:
         asked = known.get(name)
-        if asked is None or not isinstance(asked.question, Quantile) or asked.missing:
+        if asked is None or not study_question(asked).takes_rounds:
             raise ParameterError(
-                "Questions in rounds must be questions of the study for quantiles, without reasons for giving no answer."
+                "Questions in rounds must be questions of the study for quantiles, without reasons for no answer."
             )
         if has_strata:
             raise ParameterError(

@@ -7,10 +7,11 @@ Questions about one attribute may share a report (`study/sharing.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import Asked
@@ -24,14 +25,13 @@ from sottovoce.core.registry import names
 from sottovoce.core.round import Protocol
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.protocols.nested.parallel import MOST_WEIGHT, Branch, Parallel
-from sottovoce.protocols.quantile.rounds import QuantileRounds
 from sottovoce.study import search
 from sottovoce.study.experiments.planned import asked_in_arms, experiment_texts, in_all, in_smallest
 from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
-from sottovoce.study.planners.distribution import DESIGNED, ONE_ROUND, ROUNDS, built_for, expected_of
+from sottovoce.study.planners.distribution import DESIGNED, ROUNDS, built_for, expected_of
 from sottovoce.study.questions import study_question
-from sottovoce.study.sharing import JointReport, Sharing, StudyReport, attributes_of, ratio_of, shared_option
+from sottovoce.study.sharing import JointReport, Sharing, StudyReport, attributes_of, ratio_of, shared_option, shrinkage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,7 +262,7 @@ class _Planner:
         counts = {asked.name: max(1, n * asked.share // shares) for asked in self.study.questions}
         reports: list[StudyReport] = []
         sharing: list[Sharing] = []
-        for group in attributes_of(self._in_one_round):
+        for group in attributes_of(self.study.in_one_round):
             apart = {
                 one.name: (counts[one.name], self._width(one, self._plan(one, epsilon, counts[one.name])))
                 for one in group
@@ -283,7 +283,7 @@ class _Planner:
         counts = {asked.name: met.get(asked.name, usual) for asked in self.study.questions}
         reports: list[StudyReport] = []
         sharing: list[Sharing] = []
-        for group in attributes_of(self._in_one_round):
+        for group in attributes_of(self.study.in_one_round):
             goals = {one.name: float(self.goals[one.name].half_width) for one in group if one.name in self.goals}
             chosen, decision = self._joint(group, epsilon).needed(goals, {one.name: counts[one.name] for one in group})
             reports += chosen
@@ -305,11 +305,6 @@ class _Planner:
             prior=self._prior(asked),
             methods=self._methods(asked),
         ).participants
-
-    @property
-    def _in_one_round(self) -> list[Asked]:
-        """The questions that are asked in one round."""
-        return [asked for asked in self.study.questions if asked.name not in self.study.in_rounds]
 
     def stretched(self, reports: Reports, n: int) -> Reports:
         """The reports scaled to more participants, with equal shares."""
@@ -435,25 +430,11 @@ class _Planner:
             more_wide = one.half_width / (one.without_reasons or 1) - 1
             reasons = " and ".join(f'"{reason}"' for reason in one.asked.missing)
             said.append(f"The margin of {one.asked.name} is {100 * more_wide:.0f} % wider for allowing {reasons}.")
-        return " ".join([*said, *self._rounds_advice(questions, epsilon)])
-
-    def _rounds_advice(self, questions: Sequence[PlannedQuestion], epsilon: Decimal) -> Iterator[str]:
-        """The margin that five rounds would have, for quantiles that are asked in one, and the other way round."""
         for one in questions:
-            asked, n = one.asked, in_smallest(self.study.experiment, one.participants)
-            if asked.question.room != Distribution.room or not asked.question.ends_at_buckets or asked.missing:
-                continue
-            if asked.question.domain.line is None or n < QuantileRounds.least_participants(len(asked.question.shares)):
-                continue
-            rounds = asked.name in self.study.in_rounds
-            methods, words = (ONE_ROUND, "in one round") if rounds else ([ROUNDS], "in five rounds (`rounds = true`)")
-            width = self._width(asked, self._plan(asked, epsilon, n, methods))
-            yield f"Asked {words}, the margin of {asked.name} would be +- {asked.margin(width)}."
+            alone = in_smallest(self.study.experiment, one.participants)
+            width = partial(self._own_width, one.asked, epsilon, alone)
+            said += study_question(one.asked).other_rounds(alone, one.asked.name in self.study.in_rounds, width)
+        return " ".join(said)
 
-
-def shrinkage(*ratios: float) -> str:
-    """By how much margins shrink, where they become these ratios of what they are: "29 %" or "12 to 29 %"."""
-    least, most = (max(0, round(100 * (1 - ratio))) for ratio in (max(ratios), min(ratios)))
-    if least == most:
-        return f"{most} %"
-    return f"{least} to {most} %" if least else f"up to {most} %"
+    def _own_width(self, asked: Asked, epsilon: Decimal, n: int, methods: Sequence[str]) -> float:
+        return self._width(asked, self._plan(asked, epsilon, n, methods))

@@ -26,8 +26,9 @@ class QuantileBayesSearch(OneThresholdSearch):
 
     The range has `parts` parts, and each has a probability to hold the quantile. A threshold below the quantile is
     taken to have a share of `error` less below it, and one above it `error` more; every round updates by the likelihood
-    of its answers. By default `error` is what all participants together tell apart among so many parts. Then thresholds at even steps through all that were asked are kept, and halved with the rest of the
-    people. Published with one person in each round; a round of several people is one update.
+    of its answers. By default `error` is what all participants together tell apart among so many parts. Then
+    thresholds at even steps through all that were asked are kept, and halved with the rest of the people. Published
+    with one person in each round; a round of several people is one update.
 
     Reference: Gretta, Price, "Sharp noisy binary search with monotonic probabilities", ICALP 2024; Aamand, Boninsegna,
     Gentle, Imola, Pagh, "Lightweight protocols for distributed private quantile estimation", ICML 2025.
@@ -64,7 +65,7 @@ class QuantileBayesSearch(OneThresholdSearch):
         return max(1, int((1 - LEARNING) * self.participants) // HALVINGS)
 
     def next_threshold(self, rounds: tuple[ThresholdAnswers, ...]) -> Decimal | None:
-        if len(self._edges) <= 2:  # noqa: PLR2004
+        if len(self._edges) <= 2:
             return None
         if len(rounds) < self._learning:
             return self.near(float(self._edges[1:-1][self._likely(rounds)]))

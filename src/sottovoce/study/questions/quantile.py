@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,9 +11,11 @@ import numpy as np
 
 from sottovoce.core.question import Quantile
 from sottovoce.core.round import Estimates
+from sottovoce.protocols.quantile.rounds import QuantileRounds
 from sottovoce.study.display.findings import Finding, Verdict
 from sottovoce.study.display.numbers import SPACE
 from sottovoce.study.display.shown import ShownResult
+from sottovoce.study.planners.distribution import ONE_ROUND, ROUNDS
 from sottovoce.study.question_tables import RANGE, QuestionTable
 from sottovoce.study.questions.base import WITHIN, StudyQuestion, Truth
 from sottovoce.study.questions.result_lines import ResultLine
@@ -49,6 +51,18 @@ class StudyQuantile(StudyQuestion):
     @property
     def compared_values(self) -> int:
         return len(self.question.shares)
+
+    @property
+    def takes_rounds(self) -> bool:
+        return not self.asked.missing and self.question.domain.line is not None
+
+    def other_rounds(self, participants: int, in_rounds: bool, width: Callable[[Sequence[str]], float]) -> list[str]:
+        few = participants < QuantileRounds.least_participants(len(self.question.shares))
+        if few or not self.takes_rounds:
+            return []
+        methods, words = (ONE_ROUND, "in one round") if in_rounds else ((ROUNDS,), "in five rounds (`rounds = true`)")
+        margin = self.asked.margin(width(methods))
+        return [f"Asked {words}, the margin of {self.asked.name} would be +- {margin}."]
 
     @property
     def estimates_whole(self) -> bool:
