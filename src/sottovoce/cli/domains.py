@@ -23,7 +23,6 @@ from sottovoce.core.domain import (
     Text,
 )
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.language.question_words import did_you_mean
 from sottovoce.core.question import (
     Cdf,
     Distribution,
@@ -36,6 +35,7 @@ from sottovoce.core.question import (
     Variance,
     VectorMean,
 )
+from sottovoce.core.question.words import did_you_mean
 from sottovoce.files.opening import cells, naming
 from sottovoce.files.places import reading
 

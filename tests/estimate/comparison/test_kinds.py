@@ -60,6 +60,7 @@ KINDS: dict[str, Callable[[int], sv.Estimate]] = {
     ),
 }
 KINDS["half-sets"] = lambda seed: estimated(sv.mechanism("half-sets", LINE, epsilon=3), [1, 2, 5, 6], seed)
+KINDS["boxes"] = lambda seed: estimated(sv.mechanism("torus-wave", RECORD, epsilon=3), PEOPLE, seed)
 NO_DIFFERENCE = {"circular-mean"}
 
 

@@ -21,7 +21,7 @@ class Boxes(Question):
     All boxes, their unions and their complements can be read from one result.
 
     Args:
-        record: The fields, as a `Record` of `Integers`, `Interval` or `Categories` in their order.
+        domain: The fields, as a `Record` of `Integers`, `Interval` or `Categories` in their order.
         buckets: Into how many parts the range of each field is divided, where it has more values. Default: as many as
             the method allows.
 
@@ -46,7 +46,7 @@ class Boxes(Question):
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain) or not self.domain.fields or self.domain.root != self.domain:
-            raise reject("record", self.kind, "a Record", self.domain)
+            raise reject("domain", self.kind, "a Record", self.domain)
         for name, field in self.domain.fields:
             if field.root != field or (field.line is None and field.choices is None):
                 raise ParameterError(

@@ -7,6 +7,7 @@ from typing import Any
 
 from sottovoce.core.domain import Domain, Record, Select
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.params import reject
 from sottovoce.core.question import Boxes
 from sottovoce.mechanisms.distribution.common import coded
 
@@ -15,6 +16,8 @@ USUAL_CELLS = 1 << 12
 
 def grid_of(owner: str, domain: Domain, buckets: Any, most: int) -> tuple[Boxes, Select]:
     """The question about a record, and the view of it with one code for each cell of a grid, last field fastest."""
+    if not domain.fields or domain.root != domain:
+        raise reject("domain", owner, "a Record", domain)
     question = Boxes(domain, buckets)  # type: ignore[arg-type]
     count = len(question.domain.fields)
     # Whole powers of two, so that trees over an axis are full.

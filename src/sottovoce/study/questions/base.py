@@ -11,10 +11,10 @@ import numpy as np
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Domain
+from sottovoce.core.domain.reasons import ANSWERED
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Distribution, Frequency, Question
-from sottovoce.core.question.reasons import ANSWERED
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.estimate import Estimate
