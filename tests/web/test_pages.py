@@ -13,6 +13,7 @@ import pytest
 
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service.pages.documents import report_of
+from tests.patience import PATIENCE
 from tests.service.studies import send
 from tests.web import steps
 from tests.web.conftest import ROOT
@@ -76,7 +77,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     collector.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     yield collector
     server.should_exit = True
-    thread.join(20)
+    thread.join(PATIENCE)
     collector.stop()
 
 
@@ -89,7 +90,6 @@ def visit(browser: Any, site: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(60_000)
         page.on("console", lambda one: complaints.append(one.text) if one.type == "error" else None)
         page.on("pageerror", lambda one: complaints.append(str(one)))
         page.on(

@@ -14,6 +14,7 @@ from scripts.mutants.operators import OPERATORS, Mutant, mutants
 from scripts.mutants.report import QUICK, SURVIVED, Justification, Result, Verdict, read_justifications
 from scripts.mutants.sample import files, is_critical, room, sample, weights
 from scripts.mutants.trees import Tree
+from tests.each import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,8 +28,8 @@ def changed(source: str, operator: str) -> set[str]:
     return set(found)
 
 
-@pytest.mark.parametrize(
-    ("source", "operator", "expected"),
+@for_each(
+    "source,operator,expected",
     [
         ("return a < b", "comparison", {"return (a <= b)"}),
         ("return a <= b == c", "comparison", {"return (a < b == c)", "return (a <= b != c)"}),

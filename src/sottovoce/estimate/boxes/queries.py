@@ -67,7 +67,7 @@ def _ranges(size: int) -> Floats:
 
 
 def _gram(sizes: tuple[int, ...]) -> Floats:
-    gram = np.ones((1, 1))
+    gram: Floats = np.ones((1, 1))
     for size in sizes:
-        gram = np.kron(gram, _ranges(size))
+        gram = np.asarray(np.kron(gram, _ranges(size)), np.float64)
     return gram - 1
