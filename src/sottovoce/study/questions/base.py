@@ -103,7 +103,9 @@ class StudyQuestion:
         room = self.asked.full_question.room
         if self.asked.attributes:  # each stratum has views of its own
             return False
-        return self.asked.full_question.averages or room in (Distribution.room, "within_groups")
+        if room == "group_mean" and self.asked.missing:  # the reasons are a table of their own
+            return False
+        return self.asked.full_question.averages or room in (Distribution.room, "within_groups", "group_mean")
 
     @property
     def answers_apart(self) -> bool:
