@@ -134,8 +134,8 @@ class Survey:
             return Units(tuple(each), fractions, clustered, self.traits)
 
         if isinstance(plain, GroupMeansEvidence):
-            whole = reduce(add, tallies)
-            return weighed_groups(plain, whole, lambda _: units(GroupScores), lopsided)
+            whole = reduce(add, tallies).weighted
+            return weighed_groups(mechanism, plain.n, whole.cells / whole.n, units(GroupScores.of), lopsided)
         return weighed(plain, lambda like: units(lambda one: EvidenceScores(one, like)), lopsided)
 
     def _tallies(

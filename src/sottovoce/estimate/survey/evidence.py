@@ -12,7 +12,6 @@ from scipy.special import stdtrit
 
 from sottovoce.core.declared import delegated
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
@@ -46,6 +45,22 @@ FEW_DRAWS = 40  # degrees of freedom under which intervals without Student's qua
 WEIGHED = (ReadMean, ReadSharesEvidence, MatrixEvidence, OutputsEvidence, SumsDistribution)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PartScores:
+    """Scores of reports of equal weight, of which there is evidence."""
+
+    evidence: Evidence
+
+    def first(self) -> Floats:
+        return self.evidence.values()
+
+    def second(self) -> Floats:
+        return self.evidence.values()
+
+    def spread(self, rows: Floats | None, target: Target) -> Floats:
+        return _spread(self.evidence, rows, target)
+
+
 @dataclass(frozen=True, eq=False)
 class EvidenceScores:
     """Scores of the reports of a weighted tally, read like the evidence of all reports."""
@@ -70,12 +85,16 @@ class EvidenceScores:
         return self._second.values()
 
     def spread(self, rows: Floats | None, target: Target) -> Floats:
-        evidence = self._second
-        n = float(evidence.n)
-        spread = evidence.variances(target) if rows is None else evidence.functional(rows, target).covariance
-        if isinstance(evidence, ReadMean) and target == Target.POPULATION:
-            return np.asarray((n - 1) * spread)  # the sample variance, without its correction for few reports
-        return np.asarray(n * spread)
+        return _spread(self._second, rows, target)
+
+
+def _spread(evidence: Evidence, rows: Floats | None, target: Target) -> Floats:
+    """The covariance of the score of one report."""
+    n = float(np.sum(evidence.n))
+    spread = evidence.variances(target) if rows is None else evidence.functional(rows, target).covariance
+    if isinstance(evidence, ReadMean) and target == Target.POPULATION:
+        return np.asarray((n - 1) * spread)  # the sample variance, without its correction for few reports
+    return np.asarray(n * spread)
 
 
 def _evidence(like: Evidence, tally: Tally, n: int) -> Evidence:
@@ -90,21 +109,10 @@ class WeighedEvidence(Evidence):
     """Values and errors of a survey design."""
 
     units: Units
-    plain: Evidence  # of the same reports, each counted once
-    lopsided: float  # how many times the squared skewness of weighted sums is that of sums without weights
 
     @property
     def n(self) -> int:
         return self.units.n
-
-    @property
-    def question(self) -> Question | None:
-        return self.plain.question
-
-    @property
-    def design_effect(self) -> Floats:
-        """The variance of each value over that of as many independent reports of equal weight."""
-        return np.asarray(self.variances(Target.POPULATION) / self.plain.variances(Target.POPULATION))
 
     def values(self) -> Floats:
         return self._values
@@ -123,10 +131,20 @@ class WeighedEvidence(Evidence):
     def covariance(self, target: Target) -> Floats:
         return self.functional(np.eye(len(self.values())), target).covariance
 
+    def student(self, request: IntervalRequest) -> Bounds:
+        """Intervals with Student's quantiles, for as many degrees of freedom as the design has."""
+        half = -stdtrit(self.units.free, (1 - request.level) / 2) * np.sqrt(self.variances(request.target))
+        return Bounds(self.values() - half, self.values() + half)
+
 
 @dataclass(frozen=True, eq=False)
 class SurveyEvidence(WeighedEvidence):
-    """Weighted shares or means, with Student's quantiles for as many degrees of freedom as the design has."""
+    """Weighted shares or means.
+
+    Attributes:
+        plain: evidence of the same reports, each counted once.
+        lopsided: how many times the squared skewness of weighted sums is that of sums without weights.
+    """
 
     methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
     default: ClassVar[Method] = Method.NORMAL
@@ -137,14 +155,14 @@ class SurveyEvidence(WeighedEvidence):
     axes = delegated("plain.axes")
     limits = delegated("plain.limits")
     sentence = delegated("plain.sentence")
+    question = delegated("plain.question")
 
     @property
     def offers(self) -> frozenset[Offer]:
         return self.plain.offers & {Offer.RANGE, Offer.ALL_SHARES, Offer.COVARIANCE}
 
     def normal(self, request: IntervalRequest) -> Bounds:
-        half = -stdtrit(self.units.free, (1 - request.level) / 2) * np.sqrt(self.variances(request.target))
-        return Bounds(self.values() - half, self.values() + half)
+        return self.student(request)
 
     def normal_is_poor(self) -> Flags:
         return self._poor(IntervalRequest(0.95, Method.NORMAL), most_excess(0.95))
@@ -181,6 +199,7 @@ class SurveyDistribution(WeighedEvidence, DistributionEvidence):
     units: Units
     plain: DistributionEvidence
     lopsided: float
+    question = delegated("plain.question")
     unevenness = delegated("plain.unevenness")
     rises = delegated("plain.rises")
 

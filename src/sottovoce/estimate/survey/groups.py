@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,22 +25,24 @@ from sottovoce.tally.weighted import WeightedTally
 
 @dataclass(frozen=True, eq=False)
 class GroupScores:
-    """Scores of the reports of a weighted tally: for each group its size, then its sum."""
+    """Scores of reports, for each group its size, then its sum: from totals with weights, and with squared ones."""
 
-    tally: WeightedTally
+    weighted: Totals
+    squared: Totals
 
-    @cached_property
-    def _second(self) -> Totals:
-        return _solved(self.tally.squared)
+    @classmethod
+    def of(cls, tally: WeightedTally) -> GroupScores:
+        """The scores of a weighted tally."""
+        return cls(_solved(tally.weighted), _solved(tally.squared))
 
     def first(self) -> Floats:
-        return _shares(_solved(self.tally.weighted))
+        return _shares(self.weighted)
 
     def second(self) -> Floats:
-        return _shares(self._second)
+        return _shares(self.squared)
 
     def spread(self, rows: Floats | None, target: Target) -> Floats:
-        totals = self._second
+        totals = self.squared
         spread = totals.covariance(target).full(np.arange(len(totals.sizes))) / totals.n
         return np.asarray(np.diag(spread) if rows is None else rows @ spread @ rows.T)
 
@@ -126,14 +126,10 @@ class SurveyGroupMeans(GroupMeansEvidence):
         return GroupMeansEvidence.doubt(self, request, most)
 
 
-def weighed_groups(
-    plain: GroupMeansEvidence, tally: WeightedTally, units_of: Callable[[Any], Units], lopsided: float
-) -> SurveyGroupMeans:
-    """Means by group of a survey; all counts are scaled to the number of its reports."""
-    mechanism: Mechanism = plain.mechanism
-    scale = plain.n / tally.weighted.n
-    totals = _solved(tally.weighted)
-    sums = (totals.sizes, totals.sums, totals.read_squares, totals.squares)
-    scaled = Totals(totals.law, plain.n, *(part * scale for part in sums))
-    cells: Any = tally.weighted.cells * scale  # not rounded: small counts would be biased
-    return SurveyGroupMeans(mechanism, plain.n, cells, scaled, units_of(plain), lopsided)
+def weighed_groups(mechanism: Mechanism, n: int, rates: Floats, units: Units, lopsided: float) -> SurveyGroupMeans:
+    """Means by group from the weighted mean of what each report adds to the cells of a tally.
+
+    Cells are scaled to n reports and not rounded, which would bias small counts.
+    """
+    cells: Any = rates * n
+    return SurveyGroupMeans(mechanism, n, cells, solve(mechanism, n, cells), units, lopsided)
