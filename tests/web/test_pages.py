@@ -246,6 +246,19 @@ def test_axe_finds_no_serious_violation(visit, site, built, path):
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
 
 
+def test_numbers_below_a_chart_stay_inside_its_card_on_a_phone(visit, site):
+    """Everyone is an owl, so that the last tick is 100 %: its unit stands to the right of the scale."""
+    crowd(site, 300)
+    page = visit(f"/studies/{site.name}", **PHONE)
+    page.locator("#q-type .ax text").last.wait_for()
+    assert page.locator("#q-type .ax text").last.text_content() == "100\u00a0%"
+    beyond = """() => [...document.querySelectorAll(".card svg text")].filter((one) => {
+      const text = one.getBoundingClientRect(), card = one.closest(".card").getBoundingClientRect();
+      return text.width > 0 && (text.right > card.right || text.left < card.left);
+    }).map((one) => one.textContent)"""
+    assert page.evaluate(beyond) == []
+
+
 def test_from_an_answer_on_a_phone_to_report_and_dossier(visit, site, tmp_path):
     """A served study, answered in the browser of a phone; then dashboard, report and dossier in hand."""
     crowd(site, 400)

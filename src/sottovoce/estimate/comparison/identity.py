@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.comparison.chi_square import LARGE, check_shares, stated_shares
 from sottovoce.estimate.comparison.null_law import covariance_at
 from sottovoce.estimate.comparison.tails import Cumulants, upper_tail
@@ -44,7 +46,7 @@ def identity_test(estimate: Estimate, shares: Any) -> Test:
     """
     check_shares(estimate, "identity_test")
     stated = stated_shares(estimate, shares)
-    weights, _ = directions(covariance_at(estimate.mechanism, stated))
+    weights = _null_weights(estimate.mechanism, tuple(stated.tolist()))
     away = estimate.evidence.values() - stated
     statistic = estimate.n * float(away @ away)
     distance = Effect("distance of the shares", float(np.sqrt(max(0.0, (statistic - weights.sum()) / estimate.n))))
@@ -58,6 +60,12 @@ def identity_test(estimate: Estimate, shares: Any) -> Test:
         sources=estimate.sources,
         simulated=estimate.simulated,
     )
+
+
+@lru_cache(maxsize=8)
+def _null_weights(mechanism: Mechanism, stated: tuple[float, ...]) -> Floats:
+    """The weights of the squares; many samples are often tested for the same shares."""
+    return directions(covariance_at(mechanism, np.array(stated)))[0]
 
 
 def directions(covariance: Floats) -> tuple[Floats, Floats]:
