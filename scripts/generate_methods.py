@@ -45,7 +45,8 @@ HEAD = """\
 
 All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories, the [mean](#means) of
 a number, [means by group](#means-by-group), the mean of [vectors](#vectors), whole [distributions](#distributions),
-several [attributes](#attributes) of each participant, [sets of items](#sets-of-items), and
+[boxes](#boxes) over several numbers, several [attributes](#attributes) of each participant, [sets of
+items](#sets-of-items), and
 [half-sets](#tests-of-many-categories) for tests.
 [Choose a method](../guides/choose-a-method.md) says when to take which. In all tables *bytes* are those of a report
 beside its 16-byte id, and *cells* are integers in a tally.
@@ -136,8 +137,8 @@ SETS = f"""
 
 Each participant holds none, one or several of d items, at most m: "tick all that apply". Numbers at epsilon {EPSILON}.
 
-- *variance*: n times the exact variance of the estimated share of an item that nobody holds, for m = 10 of d = 100 items
-  and of d = 1,000.
+- *variance*: n times the exact variance of the estimated share of an item that nobody holds, for m = 10 of d = 100
+  items and of d = 1,000.
 - *bytes* and *cells* are those for d = 100.
 
 | name | what it is | d = 100 | d = 1,000 | bytes | cells |
@@ -145,12 +146,18 @@ Each participant holds none, one or several of d items, at most m: "tick all tha
 """
 
 
-def set_row(name: str) -> str:
-    """A row of the table of mechanisms for sets of items."""
-    small, large = (sv.mechanism(name, sv.Sets(range(size), 10), epsilon=EPSILON) for size in (100, 1000))
-    variances = [float(one.variance(np.zeros(size), 1)[0]) for one, size in ((small, 100), (large, 1000))]
-    size = codec.payload_bytes(small.channel)
-    return f"| `{name}` | {plain(slots(name)[""]).rstrip(".")} | {variances[0]:.1f} | {variances[1]:.1f} | {size} | {small.cells} |\n"
+BOXES = f"""
+## Boxes
+
+Shares of boxes over several numbers or ordered categories. Numbers at epsilon {EPSILON} for two fields.
+
+- *16 x 16*, *64 x 64*: n times the variance of the unbiased share of a box, the mean over all boxes, if all cells are
+  equally common.
+- *bytes* and *cells* are those for 64 x 64 buckets.
+
+| name | what it is | 16 x 16 | 64 x 64 | bytes | cells |
+|---|---|---|---|---|---|
+"""
 
 
 TESTS = f"""
@@ -262,6 +269,16 @@ def distribution_row(name: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def boxes_row(name: str) -> str:
+    cells = [f"`{name}`", plain(slots(name)[""]).rstrip(".")]
+    for buckets in (16, 64):
+        pair = sv.Record({"a": sv.Interval(0, 1), "b": sv.Interval(0, 1)})
+        plan = sv.plan(sv.Boxes(pair, buckets), epsilon=EPSILON, participants=1, methods=[name])
+        cells.append(f"{plan.best.std_error**2:.1f}")
+    m = plan.best.mechanism
+    return f"| {' | '.join([*cells, str(codec.payload_bytes(m.channel)), str(m.cells)])} |\n"
+
+
 def categories(attributes: int) -> sv.Record:
     return sv.Record({f"a{place}": sv.Integers(1, 8) for place in range(attributes)})
 
@@ -282,6 +299,15 @@ def attributes_row(name: str) -> str:
         m = sv.mechanism(name, categories(attributes), epsilon=EPSILON)
         cells.append(f"{mean_variance_of_shares(m):.1f}")
     return f"| {' | '.join([*cells, str(codec.payload_bytes(m.channel)), str(m.cells)])} |\n"
+
+
+def set_row(name: str) -> str:
+    """A row of the table of mechanisms for sets of items."""
+    small, large = (sv.mechanism(name, sv.Sets(range(size), 10), epsilon=EPSILON) for size in (100, 1000))
+    variances = [float(one.variance(np.zeros(size), 1)[0]) for one, size in ((small, 100), (large, 1000))]
+    size = codec.payload_bytes(small.channel)
+    cells = [f"`{name}`", plain(slots(name)[""]).rstrip("."), *(f"{one:.1f}" for one in variances)]
+    return f"| {' | '.join([*cells, str(size), str(small.cells)])} |\n"
 
 
 def test_row(name: str) -> str:
@@ -319,6 +345,8 @@ def page() -> str:
     parts += [VECTORS, *map(vector_row, vectors), *map(section, vectors)]
     whole = sv.names(sv.Distribution)
     parts += [DISTRIBUTIONS, *map(distribution_row, whole), *map(section, whole)]
+    boxes = sv.names(sv.Boxes)
+    parts += [BOXES, *map(boxes_row, boxes), *map(section, boxes)]
     several = sv.names(sv.Attributes)
     parts += [attributes_head(), *map(attributes_row, several), *map(section, several)]
     sets = sv.names(sv.SetShares)

@@ -44,8 +44,8 @@ from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import first_float
 from sottovoce.fast.double_double import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
-from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.item_sets import set_codes
+from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.slots import slot_code, slot_codes
 from sottovoce.fast.square_positions import square_positions
 from sottovoce.fast.threads import run

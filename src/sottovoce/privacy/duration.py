@@ -33,7 +33,17 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, HalfSets, Mean, Question, SetShares, VectorMean
+from sottovoce.core.question import (
+    Attributes,
+    Distribution,
+    Frequency,
+    GroupMean,
+    HalfSets,
+    Mean,
+    Question,
+    SetShares,
+    VectorMean,
+)
 from sottovoce.core.registry import mechanism, names, registered_name
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA

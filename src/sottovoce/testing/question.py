@@ -276,7 +276,9 @@ class _Contract:
         self._require(kind != "text" or (number is None and not own.labels("en")), place, "`field` with its choices")
         ranged = kind == "number" or (kind == "pair" and number is not None)
         self._require(not ranged or {"low", "high", "step"} <= {*field}, place, "`field` with the range of its number")
-        self._require(kind not in ("choice", "pair", "several") or field.get("choices"), place, "`field` with its choices")
+        self._require(
+            kind not in ("choice", "pair", "several") or field.get("choices"), place, "`field` with its choices"
+        )
         parts = field.get("fields", {})
         self._require([*parts] == [*own.asked.attributes], place, "`field` with one part for each attribute")
         for part in parts.values():

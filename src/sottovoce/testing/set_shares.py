@@ -98,7 +98,7 @@ def _check_moments(mechanism: Mechanism, code: int, reports: Law) -> None:
 
 def _sizes_of(evidence: SetSharesEvidence) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     sizes = evidence.sizes
-    return np.zeros(0) if sizes is None else sizes.values()  # type: ignore[return-value]
+    return np.zeros(0) if sizes is None else sizes.values()
 
 
 def _crowd(mechanism: Mechanism, code: int) -> SetSharesEvidence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from sottovoce.core.params import check_people
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.items import CountItems
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.candidates import candidate_codes
+from sottovoce.estimate.candidates import CandidateCodes, candidate_codes
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Counted, Evidence, Floats, Functional, Ints, Offer
 from sottovoce.estimate.frequency.base import MAX_COVARIANCE
@@ -100,6 +100,10 @@ class SetSharesEvidence(SupportsEvidence):
         both = fewest + part * (np.minimum(shares[:, None], shares) - fewest)
         return self.pairs.covariance(shares, both, target) / self.n
 
+    def about(self, wanted: CandidateCodes) -> SetSharesEvidence:
+        """The evidence about some items only."""
+        return replace(self, counts=self.counts[wanted.codes], counted=self._among(*wanted))
+
     @property
     def sizes(self) -> SizesEvidence | None:
         """The evidence about the number of items, from the fillers of one tally."""
@@ -111,10 +115,7 @@ class SetSharesEvidence(SupportsEvidence):
 def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> SetSharesEvidence:
     """The evidence of a tally, about all items or some of them."""
     shares = from_cells(mechanism, tally.n, tally.cells)
-    if candidates is None:
-        return shares
-    restricted: Any = shares.restricted(*candidate_codes(mechanism.question.choices, candidates))
-    return restricted
+    return shares if candidates is None else shares.about(candidate_codes(mechanism.question.choices, candidates))
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SetSharesEvidence:

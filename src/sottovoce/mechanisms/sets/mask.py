@@ -56,7 +56,9 @@ def masked(name: str, domain: Domain, epsilon: Any, chosen: int | None) -> Mecha
     sets = cast(Sets, domain)
     items, most, ratio = len(sets.items), sets.most, odds(budget)
     if most > MAX_MOST:
-        raise ParameterError(f"The 'domain' parameter of {name} must have at most {MAX_MOST} items in an answer.", most)
+        raise ParameterError(
+            f"The 'domain' parameter of {name} must have at most {MAX_MOST} items in an answer.", str(most)
+        )
     size = best_size(items, most, ratio) if chosen is None else check_integer("chosen", name, chosen, 1, items)
     channel = Hitting(items, most, size, hit_units(items + most, most, size, ratio))
     return Mechanism(name, SetShares(sets), channel, budget, CountItems())

@@ -71,8 +71,8 @@ class SetSharesPlanner(Planner):
             rare = np.zeros(len(self.domain.items))
             ratio = math.sqrt(float(fewer.variance(rare, 1)[0] / best.mechanism.variance(rare, 1)[0]))
             yield (
-                f"With at most {plural(self.domain.most - 1, 'item')} in an answer the margin of a rare item would shrink"
-                f" by {100 * (1 - ratio):.0f} %."
+                f"With at most {plural(self.domain.most - 1, 'item')} in an answer the margin of a rare item would"
+                f" shrink by {100 * (1 - ratio):.0f} %."
             )
 
 

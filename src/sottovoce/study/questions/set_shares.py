@@ -49,10 +49,9 @@ class StudySetShares(StudyQuestion):
     # --- the population --------------------------------------------------------------------------
     def check_population(self, expected: ExpectedAnswers) -> None:
         StudyQuestion.check_population(self, expected)
-        if sum(expected.shares or ()) > self.question.domain.most + 1e-9:
-            raise ParameterError(
-                f"The shares of {self.asked.name} must sum to at most {self.question.domain.most}, the items of a person."
-            )
+        most = self.question.domain.most
+        if sum(expected.shares or ()) > most + 1e-9:
+            raise ParameterError(f"The shares of {self.asked.name} must sum to at most {most}, the items of a person.")
 
     def prior(self, expected: ExpectedAnswers) -> Any:
         return None if expected.shares is None else list(expected.shares)

@@ -203,7 +203,9 @@ def _levels(elements: int, most: int, chosen: int, hit: int) -> tuple[Fraction, 
     """The likelihood of a report by the place of its first hit; the last is that of a report without one."""
     row, beyond = _row(elements, most, chosen, hit), _beyond(elements, most, chosen)
     sizes = (*(before - after for before, after in pairwise(beyond)), beyond[-1])
-    return tuple(Fraction(high - low, UNIT * size) for (low, high), size in zip(pairwise((0, *row)), sizes, strict=True))
+    return tuple(
+        Fraction(high - low, UNIT * size) for (low, high), size in zip(pairwise((0, *row)), sizes, strict=True)
+    )
 
 
 def _free(index: int, barred: list[int]) -> int:
