@@ -349,9 +349,9 @@ def sparse(maker: Maker, depth: int) -> Channel:
 
 def hitting(maker: Maker, depth: int) -> Channel:
     items = maker.rng.choice((2, 3, 4))
-    most, chosen = maker.rng.randrange(1, items + 1), maker.rng.randrange(1, items + 1)
-    without = Fraction(comb(items, chosen), comb(items + most, chosen))
-    return Hitting(items, most, chosen, maker.units(floor_unit(1 - without)))
+    most, picked = maker.rng.randrange(1, items + 1), maker.rng.randrange(1, items + 1)
+    without = Fraction(comb(items, picked), comb(items + most, picked))
+    return Hitting(items, most, picked, maker.units(floor_unit(1 - without)))
 
 
 INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]

@@ -60,33 +60,33 @@ class Hitting extends Channel {
   constructor(
     readonly items: bigint,
     readonly most: number,
-    readonly chosen: bigint,
+    readonly picked: bigint,
     readonly hit: bigint,
   ) {
     ranged(BigInt(most), 1n, items < MOST_HELD ? items : MOST_HELD, "most");
-    ranged(chosen, 1n, items, "chosen");
+    ranged(picked, 1n, items, "picked");
     const elements = items + BigInt(most);
-    const single = chosen === 1n;
-    super(subsets(items, most), 1 + Number(chosen), single ? elements : null, single ? bitLength(elements - 1n) : Number(elements));
+    const single = picked === 1n;
+    super(subsets(items, most), 1 + Number(picked), single ? elements : null, single ? bitLength(elements - 1n) : Number(elements));
     this.elements = elements;
     this.codesAreIndices = false;
     this.ticks = `${items} ${most}`;
-    this.beyond = [choose(elements, chosen)];
-    for (let left = elements; left > items; left--) this.beyond.push((this.beyond.at(-1)! * (left - chosen)) / left);
+    this.beyond = [choose(elements, picked)];
+    for (let left = elements; left > items; left--) this.beyond.push((this.beyond.at(-1)! * (left - picked)) / left);
     const [every, ...rest] = this.beyond;
     const hits = every! - rest.at(-1)!;
     this.row = [...rest.map((left) => (hit * (every! - left)) / hits), UNIT];
-    valid(this.row.every((end, place) => end - (place ? this.row[place - 1]! : 0n) >= LEAST), "chosen");
+    valid(this.row.every((end, place) => end - (place ? this.row[place - 1]! : 0n) >= LEAST), "picked");
     const [own, other] = this.rates();
     informative(own, other, "hit");
   }
 
   /** How often a report contains an element that the person holds, and one that the person does not hold. */
   private rates(): [Fraction, Fraction] {
-    const { elements, chosen, beyond } = this;
+    const { elements, picked, beyond } = this;
     const hit = units(this.hit).over(Fraction.of(beyond[0]! - beyond.at(-1)!));
     const missed = units(UNIT - this.hit).over(Fraction.of(beyond.at(-1)!));
-    const [every, beside] = [choose(elements - 1n, chosen - 1n), choose(this.items - 1n, chosen - 1n)];
+    const [every, beside] = [choose(elements - 1n, picked - 1n), choose(this.items - 1n, picked - 1n)];
     return [hit.times(Fraction.of(every)), hit.times(Fraction.of(every - beside)).plus(missed.times(Fraction.of(beside)))];
   }
 
@@ -107,11 +107,11 @@ class Hitting extends Channel {
     // Elements held up to the first hit do not follow it; without a hit, no element held does.
     const barred = held.map((element, place) => (place <= last ? element : this.elements));
     const free = (index: bigint): bigint => barred.reduce((found, element) => found + BigInt(found >= element), index);
-    const wanted = this.chosen - BigInt(hits);
+    const wanted = this.picked - BigInt(hits);
     const drawn = new Set<bigint>();
     const unused = new Set<bigint>();
     (hits ? drawn : unused).add(held[last]!);
-    for (let turn = 0n; turn < this.chosen; turn++) {
+    for (let turn = 0n; turn < this.picked; turn++) {
       const needed = turn < wanted;
       const bound = this.elements - 1n - BigInt(last) - wanted + turn;
       const place = free(coins.below(needed ? bound + 1n : 1n));
@@ -119,16 +119,16 @@ class Hitting extends Channel {
       (needed ? drawn : unused).add(drawn.has(place) ? instead : place);
     }
     let report = 0n;
-    for (const place of drawn) report = this.chosen === 1n ? place : report | (1n << place);
+    for (const place of drawn) report = this.picked === 1n ? place : report | (1n << place);
     return report;
   }
 
   override contains(report: bigint): boolean {
-    return super.contains(report) && (this.chosen === 1n || bitCount(report) === Number(this.chosen));
+    return super.contains(report) && (this.picked === 1n || bitCount(report) === Number(this.picked));
   }
 
   holds(report: bigint, element: bigint): boolean {
-    return this.chosen === 1n ? report === element : ((report >> element) & 1n) === 1n;
+    return this.picked === 1n ? report === element : ((report >> element) & 1n) === 1n;
   }
 
   /** The likelihood of a report by the place of its first hit; the last is that of a report without one. */
@@ -175,4 +175,4 @@ define(DOMAINS, "sets", Sets, {
   items: listOf((value) => (typeof value === "string" ? value : number(value))),
   most: number,
 });
-define(NODES, "hitting", Hitting, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), chosen: integer(), hit: unit });
+define(NODES, "hitting", Hitting, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), picked: integer(), hit: unit });

@@ -145,7 +145,7 @@ class Itemised(Facet):
 
     items: int
     most: int  # items that a person may hold; with fillers, everyone holds as many elements
-    chosen: int  # elements of a report
+    picked: int  # elements of a report
 
     @property
     @abstractmethod

@@ -32,4 +32,4 @@ class CountItems(Statistic):
         return ((element, 1) for element in range(itemised.elements) if itemised.holds(report, element))
 
     def limits(self, channel: Channel) -> Limits:
-        return Limits(total=need(channel, Itemised).chosen)
+        return Limits(total=need(channel, Itemised).picked)

@@ -16,7 +16,7 @@ from sottovoce.core.question import SetShares
 from sottovoce.core.statistic.items import CountItems
 
 
-def build(domain: Domain, *, epsilon: Any, chosen: int | None = None) -> Mechanism:
+def build(domain: Domain, *, epsilon: Any, picked: int | None = None) -> Mechanism:
     """A random subset of the items, likelier if it contains any item of the person: for "tick all that apply".
 
     Law: m fillers join the d items, and a person who holds fewer than m items also holds the first fillers. A report is
@@ -31,7 +31,7 @@ def build(domain: Domain, *, epsilon: Any, chosen: int | None = None) -> Mechani
     Reference: Wang, Huang, Nie, Wang, Xu, Yang, "PrivSet: set-valued data analyses with local differential privacy",
         INFOCOM 2018.
     """
-    return masked("mask", domain, epsilon, chosen)
+    return masked("mask", domain, epsilon, picked)
 
 
 def padding_sampling(domain: Domain, *, epsilon: Any) -> Mechanism:
@@ -47,7 +47,7 @@ def padding_sampling(domain: Domain, *, epsilon: Any) -> Mechanism:
     return masked("padding-sampling", domain, epsilon, 1)
 
 
-def masked(name: str, domain: Domain, epsilon: Any, chosen: int | None) -> Mechanism:
+def masked(name: str, domain: Domain, epsilon: Any, picked: int | None) -> Mechanism:
     """The mechanism with subsets of so many elements; None for those of the least variance."""
     budget = check_epsilon(name, epsilon)
     if domain.listed is None:
@@ -59,7 +59,7 @@ def masked(name: str, domain: Domain, epsilon: Any, chosen: int | None) -> Mecha
         raise ParameterError(
             f"The 'domain' parameter of {name} must have at most {MAX_MOST} items in an answer.", str(most)
         )
-    size = best_size(items, most, ratio) if chosen is None else check_integer("chosen", name, chosen, 1, items)
+    size = best_size(items, most, ratio) if picked is None else check_integer("picked", name, picked, 1, items)
     channel = Hitting(items, most, size, hit_units(items + most, most, size, ratio))
     return Mechanism(name, SetShares(sets), channel, budget, CountItems())
 

@@ -23,7 +23,7 @@ from sottovoce.fast.kernels.masks import add_masks, count_indices, popcounts
 
 
 @compiled
-def _draw(codes, words, at, items, row, chosen, bits, out, redo):
+def _draw(codes, words, at, items, row, picked, bits, out, redo):
     """`out` has a row of mask words for each report; `row` is the cumulative law of the first hit."""
     one, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
     shift, scale = np.uint64(64 - bits), np.uint64(53 - bits)
@@ -44,7 +44,7 @@ def _draw(codes, words, at, items, row, chosen, bits, out, redo):
         while row[first] <= fine:
             first += 1
         last = min(first, most - 1)
-        wanted = chosen - (first < most)
+        wanted = picked - (first < most)
         free = elements - 1 - last
         out[i] = 0
         if first < most:
@@ -79,9 +79,9 @@ def _(channel: Hitting) -> Sample:
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         last_start(channel.elements, draws.bits)  # refuses a draw from more outcomes than a coin has
-        masks = out if channel.chosen > 1 else np.empty((len(codes), -(-channel.elements // 64)), np.uint64)
-        _draw(codes, draws.words, at, channel.items, row, channel.chosen, draws.bits, masks, draws.redo)
-        if channel.chosen == 1:
+        masks = out if channel.picked > 1 else np.empty((len(codes), -(-channel.elements // 64)), np.uint64)
+        _draw(codes, draws.words, at, channel.items, row, channel.picked, draws.bits, masks, draws.redo)
+        if channel.picked == 1:
             _places(masks, out)
 
     return draw
@@ -89,9 +89,9 @@ def _(channel: Hitting) -> Sample:
 
 @counter.register
 def _(channel: Hitting) -> Count:
-    return of_reports(count_indices if channel.chosen == 1 else add_masks)
+    return of_reports(count_indices if channel.picked == 1 else add_masks)
 
 
 @impossible_masks.register
 def _(channel: Hitting, masks: Reports) -> NDArray[np.bool_]:
-    return np.asarray(popcounts(masks) != channel.chosen)
+    return np.asarray(popcounts(masks) != channel.picked)

@@ -23,14 +23,14 @@ from sottovoce.testing import check_mechanism
 WAYS = ["bus", "car", "bike", "train"]
 
 
-def rare_variance(items: int, most: int, chosen: int, epsilon: float) -> float:
+def rare_variance(items: int, most: int, picked: int, epsilon: float) -> float:
     """n times the variance of an item that nobody holds, from the hypergeometric law of hits and sums over it."""
     n, e = items + most, math.exp(epsilon)
-    hits = np.arange(min(most, chosen) + 1)
-    law_of_hits = hypergeom(n, most, chosen).pmf(hits) * np.where(hits, e, 1.0)
+    hits = np.arange(min(most, picked) + 1)
+    law_of_hits = hypergeom(n, most, picked).pmf(hits) * np.where(hits, e, 1.0)
     law_of_hits /= law_of_hits.sum()
     own = float(law_of_hits @ hits) / most
-    other = float(law_of_hits @ (chosen - hits)) / items
+    other = float(law_of_hits @ (picked - hits)) / items
     return other * (1 - other) / (own - other) ** 2
 
 
@@ -44,10 +44,10 @@ def test_the_variance_of_a_rare_item_is_that_of_its_closed_form(
     mask = sv.mechanism("mask", sv.Sets(range(items), most), epsilon=epsilon)
     channel: Any = mask.channel
     variance = float(mask.variance([0] * items, 1)[0])
-    assert variance == pytest.approx(rare_variance(items, most, channel.chosen, epsilon), rel=1e-9)
+    assert variance == pytest.approx(rare_variance(items, most, channel.picked, epsilon), rel=1e-9)
     assert known is None or variance == pytest.approx(known, abs=0.05)
     sizes = range(1, min(items, 80) + 1)
-    assert channel.chosen == min(sizes, key=lambda size: rare_variance(items, most, size, epsilon))
+    assert channel.picked == min(sizes, key=lambda size: rare_variance(items, most, size, epsilon))
 
 
 def test_padding_and_sampling_is_randomized_response_of_one_item_with_the_budget_that_sampling_allows() -> None:
@@ -98,7 +98,7 @@ def one_report_covariance(mechanism: Mechanism, crowd: dict[int, float], weights
 
 def test_variances_of_differences_allow_for_items_that_go_together() -> None:
     """Whether two items are held by the same people or never: the variance is never too small, and hardly too large."""
-    mechanism = sv.mechanism("mask", sv.Sets(range(6), 2), epsilon=1, chosen=2)
+    mechanism = sv.mechanism("mask", sv.Sets(range(6), 2), epsilon=1, picked=2)
     channel: Any = mechanism.channel
     together = {0b11: 0.3, 0: 0.7}
     apart = {0b01: 0.3, 0b10: 0.3, 0: 0.4}
@@ -245,7 +245,7 @@ def test_mistakes_of_a_study_file_are_said_in_a_sentence(line: str, said: str, t
 
 def test_hits_of_every_size_are_equally_likely_up_to_rounding() -> None:
     """Of a channel that draws the first hit, reports with one hit and with several have one probability."""
-    channel: Any = sv.mechanism("mask", sv.Sets(range(4), 3), epsilon=1, chosen=3).channel
+    channel: Any = sv.mechanism("mask", sv.Sets(range(4), 3), epsilon=1, picked=3).channel
     for code in channel.codes():
         levels = sorted({round(math.log(float(chance)), 9) for chance in law(channel, code).values()})
         assert len(levels) == 2 and levels[1] - levels[0] == pytest.approx(1, abs=1e-9)
