@@ -45,7 +45,7 @@ from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.language.spelling import NOT_YET, letters
 from sottovoce.core.mechanism import Mechanism, check_same, difference
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, VectorMean
+from sottovoce.core.question import Attributes, Boxes, Distribution, Frequency, GroupMean, Mean, VectorMean
 from sottovoce.core.registry import mechanism, names
 from sottovoce.core.specs import MAX_INTEGER, canonical, parse
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -775,6 +775,8 @@ def test_domains_are_checked_in_one_sentence(name: str) -> None:
         unfit, sentence = (Interval(0, 1), BIRDS), r"must be a record whose fields are .*\.$"
     elif name in names(Distribution):
         unfit, sentence = (PEOPLE, Bins(Interval(0, 1), ["0.5"])), r"must be an Interval, Integers, Categories in .*\.$"
+    elif name in names(Boxes):
+        unfit, sentence = (Interval(0, 1), BIRDS), r"must be a Record\. Got .*\.$"
     else:
         unfit, sentence = (Interval(0, 1), PEOPLE, Integers(0, (1 << 32) - 1)), r"must have .*\. Got .*\.$"
     for domain in unfit:

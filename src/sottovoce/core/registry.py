@@ -17,6 +17,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import (
     Attributes,
+    Boxes,
     Distribution,
     Frequency,
     GroupMean,
@@ -108,6 +109,9 @@ DISTRIBUTIONS = {
     "coded-wave": "design.distribution:build_coded",
     "mixed-wave": "design.mixed:build",
 }
+BOXES = {
+    "torus-wave": "design.boxes:build",
+}
 HALF_SETS = {
     "half-sets": "mechanisms.frequency.half_sets:build",
 }
@@ -119,6 +123,7 @@ BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Attributes: ATTRIBUTES,
     Distribution: DISTRIBUTIONS,
     HalfSets: HALF_SETS,
+    Boxes: BOXES,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
 ALIASES = {
@@ -220,13 +225,14 @@ def fits(name: str, domain: Domain) -> bool:
     return True
 
 
-def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mechanism:
+def mechanism(name: str, domain: Domain, *, epsilon: Any = None, **options: Any) -> Mechanism:
     """Build a mechanism by name: the sampler of a device together with its estimator.
 
     Args:
         name: A name of `names()`, such as "grr".
         domain: The possible answers. The question follows from the mechanism.
-        epsilon: The privacy budget of one report, above 0 and at most 20; a float is read as its shortest decimal.
+        epsilon: The privacy budget of one report, above 0 and at most 20; a float is read as its shortest decimal. Left
+            out where published parameters, such as f, p and q of RAPPOR, are given: epsilon then follows from them.
         **options: Options of this mechanism, such as `buckets=64`; `sottovoce methods` lists them.
 
     Returns:

@@ -155,6 +155,7 @@ class _StudyReader:
             **dates,
             "languages": languages,
             "questions": questions,
+            "in_rounds": [one.name for one in questions if self.tables["questions"][one.name].get("rounds", False)],
             "population": PopulationTables(self.tables.get("population", {}), questions, self).population(),
             "collection": self._collection(),
             "strata": strata,

@@ -20,7 +20,7 @@ from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import ArcSets, Block, Rounding, Table, Then, Window
 from sottovoce.core.domain import Bins, Domain
 from sottovoce.core.errors import TooLargeError
-from sottovoce.core.question import question_from_spec
+from sottovoce.core.question import Density, question_from_spec
 from sottovoce.estimate.distribution.buckets import coded_buckets, even_buckets
 from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, near_root
 from sottovoce.estimate.distribution.iterate import accelerated, iterate, smoothed
@@ -536,7 +536,7 @@ def test_questions_have_specifications() -> None:
         sv.Range(sv.Circle(24), 22, 2),
         sv.Cdf(AGES, (18, 19.5, 24.5)),  # all are at most the last of these
         sv.Quantile(AGES, (0.5,)),
-        sv.Density(AGES),
+        Density(AGES),
         sv.CircularMean(sv.Circle(24)),
     ]
     for question in questions:

@@ -11,10 +11,10 @@ import numpy as np
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Domain
+from sottovoce.core.domain.reasons import ANSWERED
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Distribution, Frequency, Question
-from sottovoce.core.question.reasons import ANSWERED
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.estimate import Estimate
@@ -86,6 +86,15 @@ class StudyQuestion:
     def half_width(self, plan: Plan, level: float) -> float:
         """The expected half-width of a plan of the question with its reasons; of groups, that of one of them."""
         return plan.best.half_width(level)
+
+    @property
+    def takes_rounds(self) -> bool:
+        """Whether a search in rounds can answer it."""
+        return False
+
+    def other_rounds(self, participants: int, in_rounds: bool, width: Callable[[Sequence[str]], float]) -> list[str]:
+        """The margin if it were asked in five rounds instead of one, or in one; `width` gives that of some methods."""
+        return []
 
     # --- arms of an experiment -------------------------------------------------------------------
     @property
