@@ -16,7 +16,15 @@ from os import PathLike
 from sqlite3 import Connection
 
 from sottovoce.client import ledger, outbox
-from sottovoce.client.answers import check_needed, chosen_arm, drawn_arm, forget_arm, needed, values_of
+from sottovoce.client.answers import (
+    check_needed,
+    chosen_arm,
+    drawn_arm,
+    forget_arm,
+    needed,
+    needed_attributes,
+    values_of,
+)
 from sottovoce.client.client import exact_limit
 from sottovoce.client.deliveries import Delivery, DeviceAccount, today
 from sottovoce.client.device_file import DeviceFile
@@ -155,6 +163,16 @@ class Participant:
         chosen = chosen_arm(manifest, arm)
         return needed(manifest, self._drawn_arm(manifest) if chosen is None else chosen)
 
+    def asks_attributes(self, manifest: Manifest) -> tuple[str, ...]:
+        """List the attributes of a cross table that the device drew; empty for other questions.
+
+        The record in `answer` needs these only: the device need not know the others.
+
+        Args:
+            manifest: The manifest of the study.
+        """
+        return needed_attributes(manifest, self._drawn_arm(manifest))
+
     def experiment_arm(self, manifest: Manifest) -> ExperimentArm | None:
         """Return the arm of the experiment that was drawn with the question; None where the study has no experiment.
 
@@ -219,7 +237,7 @@ class Participant:
         """Draw the report and write it with its charge, in one transaction; or raise why not, after it."""
         values = values_of(manifest, answers)
         arm = self._drawn_arm(manifest) if chosen is None else chosen
-        check_needed(manifest, arm, answers)
+        check_needed(manifest, arm, answers, values[arm])
         with self._changed() as database:
             check_once(database, manifest, self._epoch(manifest))
             write_facts(database, manifest)

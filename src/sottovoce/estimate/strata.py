@@ -23,6 +23,8 @@ from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, Functional, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
+from sottovoce.estimate.joint.evidence import JointEvidence
+from sottovoce.estimate.joint.weighted import WeightedTables
 from sottovoce.estimate.request import Method, Target
 from sottovoce.estimate.sources import sources_of
 from sottovoce.estimate.within_groups.evidence import of_table
@@ -129,20 +131,24 @@ class StrataDistribution(DistributionEvidence):
 
 
 def _together(parts: list[Evidence], people: list[int]) -> Evidence | None:
-    """Evidence of all strata where more than weighted means is asked of it: distributions, and cells of groups."""
+    """Evidence of all strata where more than weighted means is asked of it: distributions, and cells of tables."""
     weights = [count / sum(people) for count in people]
+    joint = [part for part in parts if isinstance(part, JointEvidence)]
+    if len(joint) == len(parts):
+        tables = WeightedTables(tuple(zip(weights, (part.tables for part in joint), strict=True)))
+        return JointEvidence(joint[0].asked, tables, frozenset.union(*(part.poor for part in joint)))
     if all(isinstance(part, DistributionEvidence) for part in parts):
         edges = [part.edges for part in parts]  # type: ignore[attr-defined]
         if any(len(one) != len(edges[0]) or (one != edges[0]).any() for one in edges):
             raise ParameterError("The distributions of strata must have the same buckets: serve them by one plan.")
         return StrataDistribution(tuple(zip(weights, parts, strict=True)))  # type: ignore[arg-type]
-    tables = [getattr(part, "table", None) for part in parts]
-    if not all(isinstance(table, CellTable) for table in tables):
+    cells = [getattr(part, "table", None) for part in parts]
+    if not all(isinstance(table, CellTable) for table in cells):
         return None
-    first: Any = tables[0]
-    if any(table.cells != first.cells for table in tables if table is not None):
+    first: Any = cells[0]
+    if any(table.cells != first.cells for table in cells if table is not None):
         raise ParameterError("The tables of strata must have the same cells: serve them by one plan.")
-    sources = [(w * own, source) for w, one in zip(weights, tables, strict=True) for own, source in one.sources]  # type: ignore[union-attr]
+    sources = [(w * own, source) for w, one in zip(weights, cells, strict=True) for own, source in one.sources]  # type: ignore[union-attr]
     return of_table(CellTable(first.asked, first.cells, tuple(sources)))
 
 

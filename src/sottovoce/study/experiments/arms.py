@@ -100,11 +100,6 @@ def experiment_problems(unit: object, questions: Sequence[Asked], *, has_strata:
     if has_strata:
         yield "A study has strata or an experiment, not both: remove one of them."
     for asked in questions:
-        if asked.attributes:
-            yield (
-                f"The cross table {asked.name} is not compared between arms: ask its attributes as questions of their"
-                " own, or make a study for each arm."
-            )
         if not asked.question.has_differences:
             yield (
                 f"The question {asked.name} asks for a {asked.question.noun}, which cannot be compared between arms:"

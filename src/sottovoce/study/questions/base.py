@@ -101,9 +101,7 @@ class StudyQuestion:
     def adds_over_strata(self) -> bool:
         """Whether estimates of public strata can be combined: by weighted means, or by weighted shares of cells."""
         room = self.asked.full_question.room
-        if self.asked.attributes:  # each stratum has views of its own
-            return False
-        return self.asked.full_question.averages or room in (Distribution.room, "within_groups")
+        return self.asked.full_question.averages or room in (Distribution.room, "within_groups", "joint")
 
     @property
     def answers_apart(self) -> bool:
