@@ -23,14 +23,14 @@ from sottovoce.estimate.joint import stacking
 from sottovoce.estimate.joint.likelihood import ResidualLikelihood
 from sottovoce.estimate.joint.residuals import Names, Reported, TableSource, centred
 
-STRENGTHS = (0.5, 1.0, 2.0)  # standard deviations of logarithms between classes
+STRENGTHS = (0.5, 1.0, 2.0, 4.0)  # standard deviations of logarithms between classes
 FEW, MANY, LARGE = 12, 24, 200_000  # classes, for fewer and for more participants than this
 ADDED = 0.5  # variance of the added noise over that of the reports: a third of the information is left to compare
 SPLITS, STEPS, QUICK_STEPS = 8, 200, 100
 STARTS = 2  # fits of each strength from different starting points, of which the mixture is taken
 RARE = 0.02  # weight below which a model is left out
 LEAST = 2e-4  # share of an answer in a starting point
-_PULL, _WEIGHT_PULL = 0.5, 0.25  # precision of the prior of mean logarithms, and of the logarithms of class weights
+_PULL, _WEIGHT_PULL = 0.2, 0.25  # precision of the prior of mean logarithms, and of the logarithms of class weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
