@@ -69,8 +69,8 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## A second round about dependent pairs",
         text="The fit of eight attributes at epsilon 1, 20 runs of each way. In two rounds, 40 % of the people answer"
-        " as usual. The others answer the half of the pairs that depend most on each other in the first fit. The ratio is"
-        " the error of two rounds over that of one, with its standard error.",
+        " as usual. The others answer the half of the pairs that depend most on each other in the first fit. The ratio"
+        " is the error of two rounds over that of one, with its standard error.",
         lead=("data",),
         columns=(
             *(PageColumn(name.replace("_", " "), name, ".3f") for name in METHODS),
