@@ -11,6 +11,7 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.wire import TOKEN_BYTES
 
 
 def chosen_arm(manifest: Manifest, arm: str | None) -> int | None:
@@ -90,6 +91,17 @@ def needed_attributes(manifest: Manifest, arm: int) -> tuple[str, ...]:
 def _lacking(manifest: Manifest, arm: int, value: object) -> list[str]:
     """The attributes of an arm that a record leaves out."""
     return [name for name in needed_attributes(manifest, arm) if isinstance(value, Mapping) and name not in value]
+
+
+def check_token(manifest: Manifest, token: bytes) -> None:
+    """Refuse a missing invitation, or one that the study does not need."""
+    is_needed = manifest.facts.collection.invitations
+    if not isinstance(token, bytes) or len(token) != (TOKEN_BYTES if is_needed else 0):
+        raise ParameterError(
+            f"This study needs an invitation token of {TOKEN_BYTES} bytes."
+            if is_needed
+            else "This study takes no invitation tokens."
+        )
 
 
 def _with_reasons(problem: DomainError, asked: Asked) -> DomainError:

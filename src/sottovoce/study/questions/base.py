@@ -13,7 +13,7 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Distribution, Frequency, Question
+from sottovoce.core.question import Distribution, Frequency, Joint, Question
 from sottovoce.core.question.reasons import ANSWERED
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
@@ -101,7 +101,7 @@ class StudyQuestion:
     def adds_over_strata(self) -> bool:
         """Whether estimates of public strata can be combined: by weighted means, or by weighted shares of cells."""
         room = self.asked.full_question.room
-        return self.asked.full_question.averages or room in (Distribution.room, "within_groups", "joint")
+        return self.asked.full_question.averages or room in (Distribution.room, "within_groups", Joint.room)
 
     @property
     def answers_apart(self) -> bool:
