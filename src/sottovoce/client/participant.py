@@ -160,9 +160,6 @@ class Participant:
 
         Args:
             manifest: The manifest of the study.
-
-        Returns:
-            Names of attributes; empty for other questions.
         """
         return given.needed_attributes(manifest, self._drawn_arm(manifest))
 
