@@ -34,6 +34,7 @@ QUESTION = {
     "by": 'Groups, as a list; the participant\'s group is private too. All kinds but `"variance"` take it.',
     "by_text": "What participants read above the groups: a text, or a table by language.",
     "quantiles": "Which quantiles, such as `[0.25, 0.5, 0.75]`.",
+    "rounds": "For quantiles: `true` asks in five rounds, one after another, which is more precise.",
     "points": "Values up to which the share of answers is estimated, such as `[2, 5]`.",
     "from": "Lower end of the range whose share is estimated.",
     "to": "Upper end of the range whose share is estimated.",
@@ -91,6 +92,8 @@ EXPERIMENT = {
     "population": "Expected answers in the arm where they differ: a table `[experiment.NAME.population.QUESTION]`.",
 }
 STRATA = {
-    "people": "How many people the stratum has in the population. Required.",
+    "people": "How many people the stratum has in the population; for a cluster how many people it stands for.",
+    "cluster_of": "The stratum from which this one was drawn, where all tables are clusters such as schools.",
+    "margins": "In place of `people`: public variables, each with the category of the stratum and its people.",
     "label": "What participants read instead of the name: a text, or a table by language.",
 }

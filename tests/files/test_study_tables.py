@@ -77,6 +77,7 @@ def test_a_file_becomes_a_question_with_texts_and_labels() -> None:
     }
 
 
+CLUSTERS = "".join(f"[strata.{name}]\npeople = 9\ncluster_of = 'north'\n" for name in ("a", "b", "c"))
 MISTAKES = [
     (TABLE + AGE, "A table needs two or more attributes"),
     (TABLE + AGE.replace("bins = [40, 65]\n", "").replace("95", "950") + SMOKER, "at most 100 whole numbers"),
@@ -91,6 +92,7 @@ MISTAKES = [
     (TABLE.replace("table", "joint") + AGE + SMOKER, 'ask = "table"'),
     (TABLE + AGE + SMOKER + "[population.life.smoker]\nby = 'smoker'\nwithin = {}\n", "names an attribute after it"),
     (TABLE + AGE + SMOKER + "[population.life.smoker]\nlaw = 'uniform'\n", "its answers are no numbers"),
+    (TABLE + AGE + SMOKER + CLUSTERS, "not combined over clusters or margins"),
 ]
 
 

@@ -17,13 +17,16 @@ from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.protocols.plain import PROTOCOLS, protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
+from sottovoce.protocols.quantile.bayes_search import QuantileBayesSearch
 from sottovoce.protocols.quantile.binary_search import QuantileBinarySearch
+from sottovoce.protocols.quantile.gradient import QuantileGradient
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound
 from sottovoce.protocols.ranges.densest import DensestInterval
 from sottovoce.protocols.ranges.search import RangeSearchRounds
 from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.personal import PersonalBudgetShares
 from sottovoce.protocols.simulate import rounds
+from tests.each import for_each
 
 RANGE, WIDE = sv.Interval(-1, 1), sv.Interval(-50_000, 50_000)
 N = 6_000
@@ -77,6 +80,8 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
         ),
         WHOLE,
     ),
+    "QuantileBayesSearch": (QuantileBayesSearch(RANGE, "0.5", 2, N, rounds=8, parts=64), NEAR),
+    "QuantileGradient": (QuantileGradient(RANGE, "0.5", 2, N, rounds=6), NEAR),
     "QuantileBinarySearch": (QuantileBinarySearch(RANGE, "0.5", 2, N, rounds=6), NEAR),
     "QuantileRounds": (sv.QuantileRounds(RANGE, ["0.25", "0.5"], 2, N), NEAR),
     "RangeSearchRounds": (RangeSearchRounds(WIDE, 2, N, method="hybrid", search="0.2"), NORMAL[:1_200]),
@@ -96,7 +101,7 @@ def test_every_protocol_is_here_and_can_be_written_down() -> None:
     assert all(load(target).__name__ == name for name, target in PROTOCOLS.items())
 
 
-@pytest.mark.parametrize("name", EVERY)
+@for_each("name", EVERY)
 def test_a_specification_loses_nothing(name: str) -> None:
     protocol, _ = EVERY[name]
     again = protocol_from_spec(protocol_spec(protocol))

@@ -153,7 +153,7 @@ FITS = Experiment(
     metric="sum of absolute errors of the cells, mean over all tables of two attributes",
     grid=(("attributes", ATTRIBUTES), ("epsilon", (0.5, 1.0, 2.0))),
     quick=(("attributes", (16,)), ("epsilon", (1.0,))),
-    runs=6,
+    runs=20,
     quick_runs=2,
     cell=fit_cell,
     figure="tables.pictures:distances_of_bits",
@@ -162,7 +162,7 @@ FITS = Experiment(
     section=Section(
         page=PAGE,
         heading="## Yes/no attributes",
-        text="Questions about 71,518 hospital patients, all tables of two, means of 6 runs. InpHT has reports of its"
+        text="Questions about 71,518 hospital patients, all tables of two, means of 20 runs. InpHT has reports of its"
         " own; all other methods read the reports of parity blocks. The ratio is the error of the fit over that of"
         " independence in single runs, with its standard error.",
         lead=("attributes", "epsilon"),

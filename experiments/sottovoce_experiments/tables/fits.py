@@ -106,7 +106,7 @@ EXPERIMENT = Experiment(
         ("epsilon", (0.5, 1.0, 2.0)),
     ),
     quick=((("data", "participants"), (("adult", 0),)), ("epsilon", (1.0,))),
-    runs=12,
+    runs=20,
     quick_runs=2,
     cell=cell,
     figure="tables.pictures:distances",

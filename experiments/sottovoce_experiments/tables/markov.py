@@ -133,7 +133,7 @@ EXPERIMENT = Experiment(
     metric="sum of absolute errors of the cells, mean over all tables of two attributes",
     grid=(("data", ("adult", "hospital")), ("epsilon", (0.5, 1.0, 2.0))),
     quick=(("data", ("adult",)), ("epsilon", (1.0,))),
-    runs=12,
+    runs=20,
     quick_runs=1,
     cell=cell,
     figure="tables.pictures:distances_of_rounds",
@@ -142,7 +142,7 @@ EXPERIMENT = Experiment(
     section=Section(
         page=PAGE,
         heading="## A Markov random field for few attributes",
-        text="Four attributes each, all six tables of two, 12 paired runs. The ratio is that of the field to latent"
+        text="Four attributes each, all six tables of two, 20 paired runs. The ratio is that of the field to latent"
         " classes in single runs, with its standard error.",
         lead=("data", "epsilon"),
         columns=(
