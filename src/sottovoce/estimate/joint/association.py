@@ -183,8 +183,7 @@ def cramers_v(table: TableEvidence, level: float, skip: Collection[str] = ()) ->
     The noise adds its own variance to the sum of squares, which is subtracted. The sum is close to a scaled non-central
     chi-square variable with the first two moments of the noise (Satterthwaite); the interval inverts its law. Answers
     in `skip`, such as reasons for giving no answer, are left out: p are shares of the people with other answers.
-    The upper end is at least that of a sum of squares with its mean under independence, so that a sum that is small by
-    chance does not look exact.
+    The upper end is at least that of a sum of squares with its mean under independence: a small sum is no exact zero.
     """
     if len(table.names) != 2:
         raise ParameterError("Cramer's V needs a table of two attributes.")
