@@ -25,6 +25,7 @@ from sottovoce_experiments.means.laws import law
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TARGETS = ("population", "sample")
+CROWDS = 4  # of round two, after each first round
 
 
 def report_laws(mechanism: Mechanism, belief: Prior) -> Floats:
@@ -66,20 +67,21 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[dict[str, Any]]
     mechanism, values = protocol.one_round(), np.asarray(belief.values)
     ratios, adapted, errors, halves, doubts = [], 0, [], [], 0
     for _ in range(runs):
-        held = rng.multinomial(n, belief.weights)
-        early = rng.multivariate_hypergeometric(held, asked, method="marginals")
+        early = rng.multinomial(asked, belief.weights)
         first = counted(mechanism, belief, early, rng)
         decision = protocol.decision(first)
         ratios.append(exact_ratios(protocol, belief, first, decision))
         adapted += decision.adapted
-        mean = protocol.together(first, counted(decision.mechanism, belief, held - early, rng), decision)
-        errors.append([mean.value - belief.mean, mean.value - float(held @ values) / n])
-        halves.append(_halves(mean))
-        doubts += bool(mean.evidence.warning())
+        for _ in range(CROWDS):
+            late = rng.multinomial(n - asked, belief.weights)
+            mean = protocol.together(first, counted(decision.mechanism, belief, late, rng), decision)
+            errors.append([mean.value - belief.mean, mean.value - float((early + late) @ values) / n])
+            halves.append(_halves(mean))
+            doubts += bool(mean.evidence.warning())
     hits = np.abs(errors) <= np.array(halves)
     root = np.sqrt(np.mean(np.square(errors), axis=0))
     square = np.array(ratios)
-    row: dict[str, Any] = {**point, "runs": runs, "adapted": adapted / runs, "doubt": doubts / runs}
+    row: dict[str, Any] = {**point, "runs": runs * CROWDS, "adapted": adapted / runs, "doubt": doubts / runs / CROWDS}
     for place, target in enumerate(TARGETS):
         mean_square = float(square[:, place].mean())
         row[target] = math.sqrt(mean_square)

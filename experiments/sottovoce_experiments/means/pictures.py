@@ -15,6 +15,11 @@ def decision(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return lines(experiment, rows, by="answers", across="epsilon", of="population", label="error over one round")
 
 
+def several(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The error over that of the best one-round mechanism by epsilon, with a line for each number of dimensions."""
+    return lines(experiment, rows, by="d", across="epsilon", of="ratio", label="error over the best of one round")
+
+
 def lines(experiment: Experiment, rows: Sequence[Row], *, by: str, across: str, of: str, label: str) -> Figure:
     """One number over an axis, at the largest number of participants, with a line for each value of another axis."""
     figure, axes = plain(experiment.title)
