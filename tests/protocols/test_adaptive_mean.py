@@ -280,7 +280,7 @@ def test_the_hoeffding_interval_is_the_wider_one_for_both_targets(seed: int) -> 
         ({"split": 1}, "split"),
         ({"split": "0.00001"}, "split"),
         ({"split": True}, "split"),
-        ({"first": "laplace"}, "designed, grr"),
+        ({"first": "piecewise"}, "designed, grr"),
         ({"inputs": 1}, "inputs"),
     ],
 )

@@ -9,7 +9,7 @@ from sottovoce_experiments.means.laws import LAWS, NEEDS
 from sottovoce_experiments.page import THOUSANDS, Page, PageColumn, Row, Section, percent
 
 PAGE = Page(
-    "results/means.md",
+    "results/means-in-rounds.md",
     """\
 # Means in rounds
 
@@ -42,11 +42,11 @@ def text(rows: Sequence[Row]) -> str:
     error = max(max(row["population error"], row["sample error"]) for row in rows)
     return (
         "Root mean square error of `AdaptiveMeanRounds` over that of one round through `designed`, for the mean of the"
-        f" population and of the participants. A line has {rows[0]['runs']} runs, four second rounds after each first one."
-        f" Given a first round both errors are exact, so the largest standard error of a ratio is {error:.4f}. `worst` is the largest ratio"
-        " after any of these first rounds. Coverage in percent and `width`, half the 95 % interval over 1.96 root mean"
-        " square errors, are of the drawn crowds. The rule that decides was chosen on other laws"
-        f" (those of the page on the adaptive mean).\n\n{lines}"
+        f" population and of the participants. A line has {rows[0]['runs']} runs, four second rounds after each first"
+        " one. Given a first round both errors are exact, so the largest standard error of a ratio is"
+        f" {error:.4f}. `worst` is the largest ratio after any of these first rounds. Coverage in percent and `width`,"
+        " half the 95 % interval over 1.96 root mean square errors, are of the drawn crowds. The rule that decides was"
+        f" chosen on other laws (those of the page on the adaptive mean).\n\n{lines}"
     )
 
 

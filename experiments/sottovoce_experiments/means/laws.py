@@ -28,8 +28,8 @@ def column(file: str, name: str) -> Floats:
     values = pq.read_table(data_file(file), columns=[name])[name]
     if str(values.type).startswith("list"):
         return np.array([len(value) for value in values.to_pylist()], float)
-    numbers = np.asarray(values.to_numpy(), float)
-    return numbers[np.isfinite(numbers)]
+    numbers: Floats = np.asarray(values.to_numpy(), np.float64)
+    return np.asarray(numbers[np.isfinite(numbers)])
 
 
 def _whole(file: str, name: str, low: int, high: int) -> tuple[Domain, Prior]:

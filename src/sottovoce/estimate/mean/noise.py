@@ -1,9 +1,9 @@
 """The average noise of reports over the answers of those who sent them, estimated from the reports.
 
-The variance V(x) of a reading depends on the answer x, which nobody knows. A function g of the report with
-E[g | x] >= V(x) for every answer has a mean that is an upper bound of the average noise, whatever the answers are. The
-functions tried here are sums of the reading, its square and powers of the clipped reading; a linear program finds the
-one with the least mean for the reports at hand.
+The variance V(x) of a reading depends on the answer x, which nobody knows. Let g be a function of the report with
+E[g | x] >= V(x) for every answer. Its mean is an upper bound of the average noise, whatever the answers are. The
+functions tried are sums of the reading, its square, and powers of the clipped reading. A linear program finds the one
+with the least mean for the reports at hand.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def noise_table(mechanism: Mechanism) -> NoiseTable | None:
 def average_noise(mean: MeanEvidence) -> float:
     """An upper bound of the average variance of a report given its answer, from the tally.
 
-    `MeanEvidence.noise` is a bound of the same number from two moments of the readings, which is loose if the channel
-    was designed for answers away from the middle of the range.
+    `MeanEvidence.noise` is another bound, from two moments of the readings. It is loose if the channel was designed for
+    answers away from the middle of the range.
     """
     if mean.counted is None:
         return mean.noise

@@ -15,7 +15,6 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import Mean
 from sottovoce.design.designed import uniform
 from sottovoce.estimate.frequency.maximise import em_step
 from sottovoce.estimate.frequency.mixture import Dense
@@ -100,9 +99,9 @@ def believed(tally: Tally, inputs: int, *, between: bool) -> Prior:
 def published_belief(tally: Tally, inputs: int) -> Prior:
     """The published estimate of the law, without likelihood and without caution.
 
-    Of randomized response: the matrix of the law is inverted, negative shares become 0, and the rest is scaled to sum
-    to 1 (algorithm 5 of Wei et al.). Of additive noise: the shares of the noisy numbers themselves, by the nearest
-    point of the grid; numbers outside the range are left out (appendix B.1).
+    For randomized response the matrix of its law is inverted. Negative shares become 0, and the rest is scaled to sum to
+    1 (Wei et al., algorithm 5). For additive noise the noisy numbers themselves are counted at the nearest points of
+    the grid. Numbers outside the range are left out (appendix B.1).
     """
     mechanism, grid = tally.mechanism, rounding_of(tally.mechanism.channel)
     low, high = numbers_of(mechanism).ends
@@ -131,10 +130,9 @@ def belief_error(truth: Prior, belief: Prior) -> float:
 def variance_error(error: float) -> tuple[float, float]:
     """Limits of true over promised variance of a design, if shares of its belief have relative errors up to `error`.
 
-    Claim 3 of Wei et al. in its corrected form: with V the true average variance, and W the one that the belief
-    promises, |W - V| / V <= error, whatever the channel is. So V / W lies between 1 / (1 + error) and 1 / (1 - error).
-    The published bound of |W - V| / V, the smaller of error / (1 + error) and error / (1 - error), is too small: a
-    belief with too large shares where the variance is large exceeds it.
+    Claim 3 of Wei et al., corrected. Let V be the true average variance, and W the one that the belief promises. For
+    any channel |W - V| / V <= error, so V / W lies between 1 / (1 + error) and 1 / (1 - error). The published bound of
+    |W - V| / V is error / (1 + error). A belief with too large shares where the variance is large exceeds it.
     """
     if not error >= 0:
         raise reject("error", "the variance error", "a number that is not negative", error)
@@ -157,6 +155,6 @@ def decide(first: Tally, belief: Prior, one_round: Mechanism, design: Mechanism)
     gain, needed = 1 - best / usual, needed_gain(first.n)
     adapted = gain >= needed
     chosen = design if adapted else one_round
-    read = isinstance(first.mechanism.question, Mean)  # else its reports are no part of the mean
+    read = first.mechanism.question.averages  # else its reports are no part of the mean
     before = usual if first.mechanism == one_round else spread(first.mechanism, belief) if read else inf
     return Decision(belief, chosen, adapted, gain, needed, (before, best if adapted else usual))

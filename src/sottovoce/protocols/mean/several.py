@@ -8,7 +8,7 @@ from math import ceil, sqrt
 from typing import Any
 
 from sottovoce.core.channel import Each
-from sottovoce.core.domain import Fields, Record
+from sottovoce.core.domain import Domain, Fields, Record
 from sottovoce.core.domain.views import Select
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, check_people, reject
@@ -34,7 +34,7 @@ class AdaptiveMeansRounds(Protocol):
 
     Chance gives every participant `count` neighbouring fields, cyclically, each with an equal share of the budget: two
     records may differ in all of them. Each field has an `AdaptiveMeanRounds` of its own, which counts the reports about
-    it: a belief from round one, a channel for round two, and both rounds in its mean.
+    it. Round one gives a belief about each field, round two has a channel for each, and means use both rounds.
 
     Args:
         record: The fields, as a `Record` of numbers.
@@ -62,16 +62,15 @@ class AdaptiveMeansRounds(Protocol):
     inputs: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.record, Record) or any(part.numbers is None for _, part in self.record.fields):
+        fields = self.record.fields if isinstance(self.record, Domain) and self.record.root is self.record else ()
+        if not fields or any(part.numbers is None for _, part in fields):
             raise reject("record", OWNER, "a record of numbers", self.record)
         if self.first == "square-wave":
             raise reject("first", OWNER, "a channel whose reports are read as numbers, such as designed", self.first)
         object.__setattr__(self, "epsilon", check_epsilon(OWNER, self.epsilon))
         object.__setattr__(self, "participants", check_people("participants", OWNER, self.participants))
-        fields, count = len(self.record.fields), self.count
-        if count is None:
-            count = max(1, min(fields, int(self.epsilon / SPENT)))
-        object.__setattr__(self, "count", check_integer("count", OWNER, count, 1, fields))
+        count = max(1, min(len(fields), int(self.epsilon / SPENT))) if self.count is None else self.count
+        object.__setattr__(self, "count", check_integer("count", OWNER, count, 1, len(fields)))
         object.__setattr__(self, "split", next(iter(self.parts.values())).split)  # checks the other parameters
 
     @property
