@@ -45,7 +45,8 @@ HEAD = """\
 
 All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories, the [mean](#means) of
 a number, [means by group](#means-by-group), the mean of [vectors](#vectors), whole [distributions](#distributions),
-several [attributes](#attributes) of each participant, and [half-sets](#tests-of-many-categories) for tests.
+[boxes](#boxes) over several numbers, several [attributes](#attributes) of each participant, and
+[half-sets](#tests-of-many-categories) for tests.
 [Choose a method](../guides/choose-a-method.md) says when to take which. In all tables *bytes* are those of a report
 beside its 16-byte id, and *cells* are integers in a tally.
 """
@@ -126,6 +127,20 @@ of 8 categories each.
 - *bytes* and *cells* are those for d = 8.
 
 | name | what it is | d = 2 | d = 8 | bytes | cells |
+|---|---|---|---|---|---|
+"""
+
+
+BOXES = f"""
+## Boxes
+
+Shares of boxes over several numbers or ordered categories. Numbers at epsilon {EPSILON} for two fields.
+
+- *16 x 16*, *64 x 64*: n times the variance of the unbiased share of a box, the mean over all boxes, if all cells are
+  equally common.
+- *bytes* and *cells* are those for 64 x 64 buckets.
+
+| name | what it is | 16 x 16 | 64 x 64 | bytes | cells |
 |---|---|---|---|---|---|
 """
 
@@ -239,6 +254,16 @@ def distribution_row(name: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def boxes_row(name: str) -> str:
+    cells = [f"`{name}`", plain(slots(name)[""]).rstrip(".")]
+    for buckets in (16, 64):
+        pair = sv.Record({"a": sv.Interval(0, 1), "b": sv.Interval(0, 1)})
+        plan = sv.plan(sv.Boxes(pair, buckets), epsilon=EPSILON, participants=1, methods=[name])
+        cells.append(f"{plan.best.std_error**2:.1f}")
+    m = plan.best.mechanism
+    return f"| {' | '.join([*cells, str(codec.payload_bytes(m.channel)), str(m.cells)])} |\n"
+
+
 def categories(attributes: int) -> sv.Record:
     return sv.Record({f"a{place}": sv.Integers(1, 8) for place in range(attributes)})
 
@@ -296,6 +321,8 @@ def page() -> str:
     parts += [VECTORS, *map(vector_row, vectors), *map(section, vectors)]
     whole = sv.names(sv.Distribution)
     parts += [DISTRIBUTIONS, *map(distribution_row, whole), *map(section, whole)]
+    boxes = sv.names(sv.Boxes)
+    parts += [BOXES, *map(boxes_row, boxes), *map(section, boxes)]
     several = sv.names(sv.Attributes)
     parts += [attributes_head(), *map(attributes_row, several), *map(section, several)]
     tests = sv.names(HalfSets)

@@ -43,7 +43,7 @@ def spark_session() -> Iterator[Any]:
 
     server = SparkConnectServer("127.0.0.1", 0)
     server.start(background=True)
-    session = SparkSession.builder.remote(f"sc://localhost:{server.listening_address[1]}").getOrCreate()
+    session = SparkSession.builder.remote(f"sc://127.0.0.1:{server.listening_address[1]}").getOrCreate()
     try:
         yield session
     finally:

@@ -13,9 +13,11 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from scripts import parsed
 from scripts.rooms import PACKAGE, imported_names, is_upward, loaded_names, module_path, room_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,12 +31,6 @@ QUESTIONS = ("core/question/",)
 LONG = 300  # characters of a syntax tree: about two lines of code
 NODES = 22  # of a syntax tree: about two lines of code
 BASES = {"Channel", "Domain", "Question"}
-
-
-def trees(source: Path) -> dict[str, ast.Module]:
-    """Every module of the package, by its path."""
-    files = sorted(source.rglob("*.py"))
-    return {file.relative_to(source).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
 def class_nodes(modules: dict[str, ast.Module], rooms: tuple[str, ...] = ("",)) -> list[ast.ClassDef]:
@@ -59,8 +55,9 @@ class Package(NamedTuple):
     def of(cls, root: Path) -> Package:
         """The package in a checkout."""
         source = root / "src" / PACKAGE
-        modules = trees(source)
-        return cls(source, modules, {path: tuple(ast.walk(tree)) for path, tree in modules.items()})
+        files = {file.relative_to(source).as_posix(): file for file in sorted(source.rglob("*.py"))}
+        found = {path: parsed.nodes(file.read_text(encoding="utf-8")) for path, file in files.items()}
+        return cls(source, {path: tree[0] for path, tree in found.items()}, found)
 
     def outside(self, rooms: tuple[str, ...]) -> Iterator[tuple[str, ast.AST]]:
         """All nodes of modules that are not in one of these rooms, with the path of the module."""
@@ -87,12 +84,13 @@ def checked_types(*rooms: str) -> Callable[[Package], Counter[str]]:
 
     def count(package: Package) -> Counter[str]:
         kinds = classes(package.modules, rooms) - BASES
-        return Counter(path for path, node in package.outside(rooms) if kinds & set(_checked(node)))
+        checks = ((path, node) for path, node in package.outside(rooms) if isinstance(node, (ast.Call, ast.Compare)))
+        return Counter(path for path, node in checks if kinds & set(_checked(node)))
 
     return count
 
 
-def _checked(node: ast.AST) -> Iterator[str]:
+def _checked(node: ast.Call | ast.Compare) -> Iterator[str]:
     """The classes that an expression compares the type of a value with."""
     sides: list[ast.expr] = []
     if isinstance(node, ast.Call) and _called(node) == "isinstance":
@@ -184,7 +182,7 @@ def repeated_bodies(package: Package) -> Counter[str]:
     for path, nodes in package.nodes.items():
         for node in nodes:
             if isinstance(node, ast.FunctionDef):
-                body = "".join(map(ast.dump, _statements(node)))
+                body = _dumped(node)
                 counts[path] += len(body) > LONG and body in known
                 known.add(body)
     return counts
@@ -198,10 +196,16 @@ def alike_functions(package: Package) -> Counter[str]:
         for node in nodes:
             if isinstance(node, ast.FunctionDef) and sum(len(list(ast.walk(one))) for one in _statements(node)) > NODES:
                 arguments = "".join(f"id='{argument.arg}'" for argument in node.args.args)
-                shape = _unnamed(arguments + "".join(map(ast.dump, _statements(node))))
+                shape = _unnamed(arguments + _dumped(node))
                 counts[path] += shape in known
                 known.add(shape)
     return counts
+
+
+@cache
+def _dumped(function: ast.FunctionDef) -> str:
+    """The statements of a function as text."""
+    return "".join(map(ast.dump, _statements(function)))
 
 
 def _unnamed(dump: str) -> str:

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce.core.errors import SottovoceError
+from tests.patience import PATIENCE
 
 _NEW = ["-U", "sottovoce", "-A", "trust", "-E", "UTF8"]
 USERS = ("postgres", "nobody")  # PostgreSQL refuses to run as root
-_PATIENCE = 300  # seconds; pg_ctl gives up after 60, which a machine with a busy disk exceeds
+_WAIT = ["-w", "-t", str(PATIENCE)]  # pg_ctl gives up after 60 seconds, which a machine with a busy disk exceeds
 
 
 class NoDatabaseError(SottovoceError):
@@ -58,14 +59,13 @@ def start(url: str) -> None:
     folder = _folder(url)
     options = f"-k {folder} -c listen_addresses='' -c fsync=on -c shared_buffers=64MB"
     log = str(folder / "log")
-    wait = ["-w", "-t", str(_PATIENCE)]
-    _run(programs() / "pg_ctl", ["-D", str(folder / "data"), "-o", options, "-l", log, *wait, "start"], folder)
+    _run(programs() / "pg_ctl", ["-D", str(folder / "data"), "-o", options, "-l", log, *_WAIT, "start"], folder)
 
 
 def stop(url: str) -> None:
     """End the server of a temporary database as a crash does."""
     folder = _folder(url)
-    _run(programs() / "pg_ctl", ["-D", str(folder / "data"), "-m", "immediate", "-w", "stop"], folder)
+    _run(programs() / "pg_ctl", ["-D", str(folder / "data"), "-m", "immediate", *_WAIT, "stop"], folder)
 
 
 def _folder(url: str) -> Path:

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce_experiments import planned, words
+from sottovoce_experiments.coverage import survey as survey_designs
 from sottovoce_experiments.coverage import within_groups
 from sottovoce_experiments.coverage.declared import distributions as studies_of_distributions
 from sottovoce_experiments.coverage.declared import rounds as studies_of_rounds
@@ -81,6 +82,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     quantiles.EXPERIMENT,
     adaptive_decision.EXPERIMENT,
     adaptive_several.EXPERIMENT,
+    survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,
     *studies_of_distributions.STUDIES,

@@ -6,8 +6,8 @@ PAGES = {
     "answers": ("Describe answers", "Categories Integers Interval Circle Text Record Pair Box Ball Sparse"),
     "questions": (
         "Say what to estimate",
-        "Frequency Mean Variance Distribution Quantile Range Cdf Density CircularMean GroupMean VectorMean Attributes"
-        " Joint",
+        "Frequency Mean Variance Distribution Quantile Range Cdf CircularMean GroupMean VectorMean Attributes"
+        " Joint Boxes",
     ),
     "planning": ("Plan", "plan Plan Prior mechanism names Mechanism"),
     "estimating": (

@@ -91,6 +91,8 @@ EXPERIMENT = {
     "population": "Expected answers in the arm where they differ: a table `[experiment.NAME.population.QUESTION]`.",
 }
 STRATA = {
-    "people": "How many people the stratum has in the population. Required.",
+    "people": "How many people the stratum has in the population; for a cluster how many people it stands for.",
+    "cluster_of": "The stratum from which this one was drawn, where all tables are clusters such as schools.",
+    "margins": "In place of `people`: public variables, each with the category of the stratum and its people.",
     "label": "What participants read instead of the name: a text, or a table by language.",
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
+from typing import Any
 
 from scripts.mutants.graph import Graph
 from scripts.mutants.operators import Mutant
@@ -22,7 +23,8 @@ NOT_TRACED = (
     "tests/whole/test_mutants.py",
     "tests/whole/test_rooms.py",
 )
-TRACING = 3000.0  # seconds that one test file may take
+TRACING = 3000.0  # seconds that the test files of one process may take
+TOGETHER = 8  # test files that are traced in one process
 FIRST_FILES, FIRST_SECONDS = 5, 12.0  # of the first batch of tests
 FURTHER_CASE = 0.05  # added to the cost of a test for each case of the same function that comes before it
 MOST_SECONDS = 120.0  # that the tests of the second batch took when they were traced
@@ -120,22 +122,45 @@ def read_cover(root: Path, folder: Path, trees: list[Tree], *, slow: bool) -> Co
     for tree in trees:
         free.put(tree)
 
-    def trace(name: str) -> None:
+    def trace(names: Sequence[str]) -> None:
         tree = free.get()
-        print(f"tracing {name} ({'slow' if slow else 'quick'} tests)", flush=True)
+        print(f"tracing {', '.join(names)} ({'slow' if slow else 'quick'} tests)", flush=True)
         raw = tree.folder / ".trace.json"
         raw.unlink(missing_ok=True)
-        tree.trace(name, raw, slow=slow, seconds=TRACING)
+        tree.trace(names, raw, slow=slow, seconds=TRACING)
         found = json.loads(raw.read_text(encoding="utf-8")) if raw.exists() else {}
         sources = {file: _digest([tree.folder / file]) for file in found.get("lines", {})}
-        found |= {"key": _digest([tree.folder / name]) + shared, "sources": sources}
-        parts[name].write_text(json.dumps(found), encoding="utf-8")
+        for name in names:
+            part = _part(found, name, len(names)) | {"key": _digest([tree.folder / name]) + shared, "sources": sources}
+            parts[name].write_text(json.dumps(part), encoding="utf-8")
         free.put(tree)
 
-    stale.sort(key=lambda name: -(root / name).stat().st_size)
     with ThreadPoolExecutor(len(trees)) as pool:
-        list(pool.map(trace, stale))
+        list(pool.map(trace, _together(stale)))
     return _joined(parts.values())
+
+
+def _together(files: Iterable[str]) -> list[list[str]]:
+    """Files of one folder that are traced in one process: importing the package takes longer than most tests."""
+    folders: dict[str, list[str]] = {}
+    for name in files:
+        folders.setdefault(name.rpartition("/")[0], []).append(name)
+    return [names[at : at + TOGETHER] for names in folders.values() for at in range(0, len(names), TOGETHER)]
+
+
+def _part(found: dict[str, Any], file: str, files: int) -> dict[str, Any]:
+    """What one test file ran. Lines that were run while several files were collected are counted for each of them."""
+    if "names" not in found:
+        return {}
+    mine = {0} | {number for number, name in enumerate(found["names"]) if name.startswith(f"{file}::")}
+    place = {number: new for new, number in enumerate(sorted(mine))}
+    lines = {
+        source: {line: [place[one] for one in numbers if one in mine] for line, numbers in numbered.items()}
+        for source, numbered in found["lines"].items()
+    }
+    names = [found["names"][number] for number in sorted(mine)]
+    tests = {name: found["tests"][name] for name in names[1:]}
+    return {"collected": found["collected"] / files, "names": names, "tests": tests, "lines": lines}
 
 
 def _is_fresh(part: Path, root: Path, name: str, shared: str) -> bool:

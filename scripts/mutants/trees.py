@@ -43,10 +43,10 @@ class Tree:
     folder: Path
     numba: Path
 
-    def trace(self, file: str, target: Path, *, slow: bool, seconds: float) -> None:
-        """Runs the quick or the slow tests of one file and writes down which lines they run."""
+    def trace(self, files: Sequence[str], target: Path, *, slow: bool, seconds: float) -> None:
+        """Runs the quick or the slow tests of some files and writes down which lines they run."""
         chosen = "slow and not long" if slow else "not slow and not long"
-        process = self._pytest(["-m", chosen, file], {TRACE: str(target)}, self.numba)
+        process = self._pytest(["-m", chosen, *files], {TRACE: str(target)}, self.numba)
         process.join(seconds)
         end(process)
 

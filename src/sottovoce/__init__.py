@@ -18,8 +18,8 @@ _NAMES = {
     **{
         name: f"core.question:{name}"
         for name in (
-            "Attributes", "Cdf", "CircularMean", "Density", "Distribution", "Frequency", "GroupMean", "Joint",
-            "Mean", "Quantile", "Range", "Variance", "VectorMean",
+            "Attributes", "Boxes", "Cdf", "CircularMean", "Distribution", "Frequency", "GroupMean",
+            "Joint", "Mean", "Quantile", "Range", "Variance", "VectorMean",
         )
     },
     **{

@@ -21,9 +21,9 @@ from sottovoce.core.errors import SottovoceError as SottovoceError
 from sottovoce.core.errors import SpecError as SpecError
 from sottovoce.core.mechanism import Mechanism as Mechanism
 from sottovoce.core.question import Attributes as Attributes
+from sottovoce.core.question import Boxes as Boxes
 from sottovoce.core.question import Cdf as Cdf
 from sottovoce.core.question import CircularMean as CircularMean
-from sottovoce.core.question import Density as Density
 from sottovoce.core.question import Distribution as Distribution
 from sottovoce.core.question import Frequency as Frequency
 from sottovoce.core.question import GroupMean as GroupMean
@@ -75,13 +75,13 @@ __all__ = [
     "Attributes",
     "Ball",
     "Box",
+    "Boxes",
     "Categories",
     "Cdf",
     "Certificate",
     "Circle",
     "CircularMean",
     "Client",
-    "Density",
     "Distribution",
     "DomainError",
     "Estimate",

@@ -228,7 +228,11 @@ BAD = {
     ),
     "privatize: one category": (
         "privatize good.csv --column v --method grr --epsilon 1 --categories a -o out.parquet",
-        "at least two distinct texts",
+        "--categories needs two answers or more, all different",
+    ),
+    "privatize: one category twice": (
+        "privatize good.csv --column v --method grr --epsilon 1 --categories a,a -o out.parquet",
+        "--categories needs two answers or more, all different",
     ),
     "privatize: no method": ("privatize good.csv --column v -o out.parquet", "Which budget? Give --epsilon"),
     "privatize: unknown method": (

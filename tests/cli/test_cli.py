@@ -17,6 +17,7 @@ from sottovoce.cli import main
 from sottovoce.cli.grid import EPSILONS
 from sottovoce.core.domain import Above, Bins, Domain
 from sottovoce.core.specs import canonical
+from tests.patience import PATIENCE
 
 DOMAIN = sv.Categories(["lark", "owl", "neither"])
 PRIVATE = "sextuple-secret"
@@ -164,6 +165,7 @@ def check_rows(rows: list[dict[str, object]]) -> None:
         assert exact <= claimed and (claimed - 1e-6 * parts <= exact or row["name"] in UNUSED), row
 
 
+@pytest.mark.slow
 def test_one_mechanism_is_audited(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sottovoce.cli.grid.SIZES", (2, 16))
     code, out, err = run("audit", "--name", "grr", "--json")
@@ -372,7 +374,7 @@ def test_reproduce_says_how_to_get_the_experiments() -> None:
 def test_python_dash_m_is_the_same_program() -> None:
     script = Path(sys.executable).with_name("sottovoce")
     if script.exists():
-        done = subprocess.run([script, "methods", "--json"], capture_output=True, text=True, timeout=120)
+        done = subprocess.run([script, "methods", "--json"], capture_output=True, text=True, timeout=PATIENCE)
         assert (done.returncode, done.stdout) == process("methods", "--json")[:2]
     one_sentence(process("nope"), "not one of the commands")
 
@@ -385,7 +387,7 @@ def test_a_reader_that_goes_away_sees_no_traceback(arguments: list[str]) -> None
     os.close(reader)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "sottovoce", *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=120
+            [sys.executable, "-m", "sottovoce", *arguments], stdout=writer, stderr=subprocess.PIPE, timeout=PATIENCE
         )
     finally:
         os.close(writer)
@@ -396,5 +398,5 @@ def test_a_reader_that_goes_away_sees_no_traceback(arguments: list[str]) -> None
 @pytest.mark.slow
 def test_head_takes_its_line() -> None:
     command = f"{sys.executable} -m sottovoce methods | head -1"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stderr == "" and done.stdout.count("\n") == 1

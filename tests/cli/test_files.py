@@ -33,6 +33,7 @@ from sottovoce.files.arrow import MECHANISM, from_arrow
 from sottovoce.files.opening import FileProblem, writing
 from tests.cli.bad_files import write_bad_files
 from tests.cli.bad_lines import BAD
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "guides/files.md"
@@ -68,7 +69,7 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "COLUMNS": "100"}
     return subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
 
 
@@ -465,7 +466,7 @@ def test_an_interrupted_write_leaves_nothing(number: signal.Signals, tmp_path: P
         process.send_signal(number)
         time.sleep(0.5)
         process.stdin.close()
-        assert process.wait(60) != 0
+        assert process.wait(PATIENCE) != 0
     assert list(tmp_path.iterdir()) == []
 
 

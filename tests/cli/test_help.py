@@ -19,6 +19,7 @@ from sottovoce.core.specs import canonical
 from tests.cli.test_cli import BARE as WITHOUT_EXTRAS
 from tests.cli.test_cli import process
 from tests.cli.test_files import Done, call, shell
+from tests.each import for_each
 
 COMMANDS = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
@@ -51,7 +52,7 @@ def test_help_groups_the_commands_by_task_with_examples(monkeypatch: pytest.Monk
             assert f"sottovoce {examples(command)[0]}" in call(command, "--help").out.decode()
 
 
-@pytest.mark.parametrize("line", [line for command in ORDER for line in examples(command)])
+@for_each("line", [line for command in ORDER for line in examples(command)])
 def test_examples_of_the_help_have_options_that_exist(line: str) -> None:
     name, *rest = shlex.split(line)
     command = COMMANDS[name]
@@ -88,8 +89,8 @@ def test_examples_of_the_help_run_one_after_the_other(tmp_path: Path, monkeypatc
             assert done.code == 0, (line, done.err)
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
+@for_each(
+    "line,said",
     [
         ("privatise", "not one of the commands. Did you mean privatize?"),
         ("study chek x.toml", "not one of the commands. Did you mean check?"),

@@ -21,6 +21,7 @@ from sottovoce.engines import duckdb as engine
 from sottovoce.files.counts import Reason
 from sottovoce.files.writer import Writer
 from sottovoce.tally.tally import Tally
+from tests.patience import PATIENCE
 
 M = sv.mechanism("grr", sv.Integers(0, 9), epsilon=1)
 
@@ -60,7 +61,7 @@ def test_a_killed_run_leaves_whole_tallies_and_nothing_else(runs: Runs) -> None:
     os.mkfifo(pipe)  # on which the run waits
     command = [sys.executable, "-m", "sottovoce", *runs.line(first, pipe, last)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not (runs.kept.is_dir() and list(runs.kept.iterdir())) and time.monotonic() < end:
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)

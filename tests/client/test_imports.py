@@ -56,7 +56,7 @@ def test_a_specification_loads_what_it_names_and_nothing_else() -> None:
     named = {name for name in loaded if name.startswith(ON_DEMAND)} - CONTRACTS
     assert named == {
         *("core.channel.finite", "core.channel.finite.subset", "core.domain.plain", "core.statistic.outputs"),
-        *("core.domain.written", "core.question.frequency", "core.question.reasons"),
+        *("core.domain.written", "core.question.frequency", "core.domain.reasons"),
     }
 
 

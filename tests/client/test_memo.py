@@ -28,6 +28,7 @@ from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.testing.statistics import check_rate
 from tests.client.toys import in_cohorts, unary
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 TOYS = {"unary": unary(), "in cohorts": in_cohorts()}
@@ -63,7 +64,7 @@ def in_process(code: str, path: Path, *, toy: str = "unary", wait: bool = True) 
         text=True,
     )
     if wait:
-        process.wait(60)
+        process.wait(PATIENCE)
     return process
 
 
@@ -236,7 +237,7 @@ def test_processes_at_once_share_the_lifetime_limit(path: Path) -> None:
         "print(answered)"
     )
     processes = [in_process(code, path, wait=False) for _ in range(3)]
-    outputs = [process.communicate(timeout=120) for process in processes]
+    outputs = [process.communicate(timeout=PATIENCE) for process in processes]
     assert all(process.returncode == 0 for process in processes), outputs
     assert sum(int(printed) for printed, _ in outputs) == 3
 
@@ -421,7 +422,7 @@ def test_a_device_that_is_killed_at_any_step_answers_as_before(path: Path) -> No
 def test_processes_at_once_share_one_memo(path: Path) -> None:
     code = "print([tuple(memo.keep(mechanism, value)) for value in (1, 2, 3) for _ in range(5)])"
     processes = [in_process(code, path, toy="in cohorts", wait=False) for _ in range(3)]
-    outputs = [process.communicate(timeout=120) for process in processes]
+    outputs = [process.communicate(timeout=PATIENCE) for process in processes]
     assert all(process.returncode == 0 for process in processes), outputs
     assert len({printed for printed, _ in outputs}) == 1
     assert Memo(path).spent(TOYS["in cohorts"]) == Spent(values=3, reports=45)

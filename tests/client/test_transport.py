@@ -99,9 +99,9 @@ def test_one_connection_is_kept_where_it_is_wanted() -> None:
 def test_what_was_not_sent_and_what_may_have_been(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        nobody = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(Unreached):
-        HttpTransport().post(f"{nobody}/x", b"", "text/plain")
+        nobody = f"http://127.0.0.1:{free.getsockname()[1]}"  # bound but not listening: nobody else can take it
+        with pytest.raises(Unreached):
+            HttpTransport().post(f"{nobody}/x", b"", "text/plain")
     answer, seen = collector(post=(0, {}, b""))
     with served(answer) as base:
         with pytest.raises(Interrupted):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-import pytest
-
 import sottovoce as sv
 from sottovoce.core.domain import Bins, Domain
 from sottovoce.core.domain.written import MAX_LENGTH
+from tests.each import for_each
 
 
 def test_a_number_may_have_as_many_characters_as_allowed_and_no_more() -> None:
@@ -17,8 +16,8 @@ def test_a_number_may_have_as_many_characters_as_allowed_and_no_more() -> None:
     assert sv.Integers(0, 9).typed("0" + longest) == "0" + longest  # left alone: the domain refuses a text
 
 
-@pytest.mark.parametrize(
-    ("domain", "text", "value"),
+@for_each(
+    "domain,text,value",
     [
         (sv.Integers(0, 9), " 7 ", 7),
         (sv.Integers(0, 9), "7.0", 7),

@@ -17,6 +17,7 @@ from sottovoce.core import coins as coins_module
 from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.coins import LEVELS, Coins, SeededCoins, SystemCoins, TapeCoins, flip_levels, flips_span
 from sottovoce.core.exact import law_of
+from tests.each import for_each
 
 BYTE = FINE - 8  # a coin of 8 bits decides in steps of 2**45 units
 REST = FINE - LEVELS  # bits of the word that an undecided lane takes
@@ -211,7 +212,7 @@ def test_many_random_lanes_at_once(seed: int) -> None:
         assert run_flips(values, num, draw.choice([0, ONES]), start=draw.randrange(3)) == expected_flips(values, num)
 
 
-@pytest.mark.parametrize("num", NUMS)
+@for_each("num", NUMS)
 def test_the_law_of_one_lane_is_exact(num: int) -> None:
     """All leading bit patterns are walked through; the one undecided pattern takes a word that is compared exactly."""
     levels = flip_levels(num)

@@ -98,7 +98,7 @@ class Index:
 # --- what is refused ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name, domain in DOMAINS.items() if finite(domain).size])
+@for_each("name", [name for name, domain in DOMAINS.items() if finite(domain).size])
 def test_foreign_values_are_refused_before_a_coin_is_drawn(name: str) -> None:
     domain = finite(DOMAINS[name])
     assert domain.size is not None
@@ -123,7 +123,7 @@ def test_foreign_values_are_refused_before_a_coin_is_drawn(name: str) -> None:
         assert isinstance(caught.value.domain, Domain)
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@for_each("name", DOMAINS)
 def test_every_domain_refuses_by_its_own_error(name: str) -> None:
     for value in [*DOMAINS[name].foreign(), np.bool_(True), True, False, np.nan, np.array(["x"]), -math.inf, 1e300]:
         with pytest.raises(DomainError):
@@ -357,7 +357,7 @@ def test_a_wrong_domain_is_refused_in_one_sentence(kind: type[Domain], arguments
     assert message.endswith(".") and "\n" not in message and len(message) < 300
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@for_each("name", DOMAINS)
 def test_specs_round_trip(name: str) -> None:
     domain = DOMAINS[name]
     again = domain_from_spec(domain.spec())
@@ -367,7 +367,7 @@ def test_specs_round_trip(name: str) -> None:
     assert repr(again) == repr(domain)
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@for_each("name", DOMAINS)
 def test_a_domain_is_described_in_one_line(name: str) -> None:
     text = domain_text(DOMAINS[name])
     assert text.startswith(f"{type(DOMAINS[name]).__name__}(") and len(text) <= 240 and text.isprintable()
@@ -381,7 +381,7 @@ def test_what_a_domain_holds_is_described_and_cut() -> None:
     assert domain_text(pair) == "Pair(group=Categories([f, m]), value=Interval(low=0, high=1))"
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@for_each("name", DOMAINS)
 def test_specs_with_missing_or_unknown_keys_are_refused(name: str) -> None:
     spec = DOMAINS[name].spec()
     for key in spec.keys() - {"step"}:  # which may be missing
@@ -429,7 +429,7 @@ def test_wrong_types_that_are_refused() -> None:
             domain_from_spec(spec)
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@for_each("name", DOMAINS)
 def test_domains_are_immutable_values(name: str) -> None:
     domain = DOMAINS[name]
     for twin in (pickle.loads(pickle.dumps(domain)), copy.copy(domain), copy.deepcopy(domain)):
@@ -612,7 +612,7 @@ def test_levels_are_the_nodes_of_a_tree(size: int, branching: int) -> None:
     assert parents == list(range(size))  # the lowest level is the leaves
 
 
-@pytest.mark.parametrize("size", [2, 3, 4, 5, 8, 9, 200, 256, 257])
+@for_each("size", [2, 3, 4, 5, 8, 9, 200, 256, 257])
 def test_prefixes_are_leading_bits(size: int) -> None:
     width = (size - 1).bit_length()
     for bits in range(1, width + 1):

@@ -38,6 +38,7 @@ from sottovoce.core.guarantee import Guarantee, UtilityOptimised
 from sottovoce.core.question import Frequency, HalfSets
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
+from tests.each import for_each
 from tests.museum.channels import Diary
 
 BUDGETS = [Decimal(text) for text in ("0.05", "0.3", "0.7", "1.15", "1.3", "2.45", "3.1", "4.6", "5.35", "7.7")]
@@ -55,6 +56,7 @@ LINES: dict[str, Domain] = {
     **dict.fromkeys(sv.names(sv.Distribution), sv.Interval(0, 1)),
     **dict.fromkeys(sv.names(sv.Attributes), sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 1)})),
     **dict.fromkeys(sv.names(HalfSets), sv.Integers(0, 8)),
+    **dict.fromkeys(sv.names(sv.Boxes), sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 1)})),
     **dict.fromkeys(
         ("designed-distribution", "coded-wave", "mixed-wave"), sv.Integers(0, 6)
     ),  # a search for each number of buckets
@@ -319,9 +321,7 @@ def test_the_identity_is_refused_whatever_it_calls_itself() -> None:
         sv.Client(promised(identity, "0.1", "idealised"), accept=("idealised",))
 
 
-@pytest.mark.parametrize(
-    "text", ["()", "(0,0)", "(1,0)", "(00)", "(0,)", "(,)", "(a)", "(-1)", "(0", "0)", "(0, 1)", "(٠)", "(0.5)"]
-)
+@for_each("text", ["()", "(0,0)", "(1,0)", "(00)", "(0,)", "(,)", "(a)", "(-1)", "(0", "0)", "(0, 1)", "(٠)", "(0.5)"])
 def test_sensitive_codes_have_one_way_to_be_written(text: str) -> None:
     with pytest.raises(sv.SpecError, match="A guarantee is one of"):
         promised(utility_optimised("1"), "1", f"{KIND}{text}")

@@ -16,6 +16,7 @@ from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.core.question import Cdf
 from sottovoce.core.round import Arm, Round
 from sottovoce.core.specs import canonical
+from tests.each import for_each
 
 HOURS = sv.Mean(sv.Interval(0, 14))
 SMOKER = sv.Frequency(sv.Categories(["yes", "no"]))
@@ -164,7 +165,7 @@ def test_an_epoch_is_a_number_of_days():
 KEY = "0" * 62 + "af"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {"epoch_days": 0}, {"epoch_days": True}, {"epoch_days": 1.0}, {"invitations": 1}, {"batch": 9},

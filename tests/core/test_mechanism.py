@@ -45,7 +45,7 @@ from sottovoce.core.guarantee import IDEALISED
 from sottovoce.core.language.spelling import NOT_YET, letters
 from sottovoce.core.mechanism import Mechanism, check_same, difference
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, Mean, VectorMean
+from sottovoce.core.question import Attributes, Boxes, Distribution, Frequency, GroupMean, Mean, VectorMean
 from sottovoce.core.registry import mechanism, names
 from sottovoce.core.specs import MAX_INTEGER, canonical, parse
 from sottovoce.core.statistic.outputs import CountOutputs
@@ -121,7 +121,7 @@ def answer(one: Mechanism, value: object, coins: Coins | None = None) -> bytes:
 # --- plain data ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@for_each("name", MECHANISMS)
 def test_a_spec_is_complete_and_plain(name: str) -> None:
     one = MECHANISMS[name]
     spec = one.spec()
@@ -168,7 +168,7 @@ def test_fingerprints_are_golden() -> None:
     assert umlaut.fingerprint == hashlib.sha256((text % q).encode("utf-8")).hexdigest()
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@for_each("name", MECHANISMS)
 def test_missing_and_unknown_keys_are_refused_everywhere(name: str) -> None:
     spec = MECHANISMS[name].spec()
     for path, value in walk(spec):
@@ -366,7 +366,7 @@ def test_parse_and_canonical_are_inverse() -> None:
 # --- privacy ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@for_each("name", MECHANISMS)
 def test_a_claim_below_the_truth_is_refused(name: str) -> None:
     spec = MECHANISMS[name].spec()
     truth = loss(MECHANISMS[name].ratio)
@@ -622,7 +622,7 @@ def test_the_ratio_of_many_equal_bits_is_cheap(monkeypatch: pytest.MonkeyPatch) 
 # --- messages -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@for_each("name", MECHANISMS)
 def test_messages_have_one_length(name: str, seed: int) -> None:
     one = MECHANISMS[name]
     expected = 16 + max(1, -(-one.channel.payload_bits // 8))
@@ -639,7 +639,7 @@ def test_messages_have_one_length(name: str, seed: int) -> None:
     assert len(ids) == 50 * len(VALUES[name])
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@for_each("name", MECHANISMS)
 def test_foreign_bytes_are_refused(name: str, seed: int) -> None:
     one = MECHANISMS[name]
     message = answer(one, VALUES[name][0], SeededCoins(seed))
@@ -746,7 +746,7 @@ def test_the_id_is_drawn_before_the_answer_and_apart_from_it() -> None:
 # --- builders ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", names())
+@for_each("name", names())
 def test_epsilon_is_checked_in_one_sentence(name: str) -> None:
     sentence = rf"^The 'epsilon' parameter of {name} must be a number in \(0, 20\]\. Got .*\.$"
     wrong = [0, -1, 20.1, "x", None, True, float("nan"), float("inf"), [], 1j, "0." + "1" * 130, Decimal("sNaN")]
@@ -763,7 +763,7 @@ def test_options_are_checked_in_one_sentence(name: str, option: str, value: obje
     assert re.match(rf"^The '{option}' parameter of {name} must be an integer in .*\. Got .*\.$", str(caught.value))
 
 
-@pytest.mark.parametrize("name", names())
+@for_each("name", names())
 def test_domains_are_checked_in_one_sentence(name: str) -> None:
     if name in names(GroupMean):
         unfit, sentence = (Interval(0, 1), PEOPLE), r"must be a Pair of groups and numbers, such as .*\.$"
@@ -775,6 +775,8 @@ def test_domains_are_checked_in_one_sentence(name: str) -> None:
         unfit, sentence = (Interval(0, 1), BIRDS), r"must be a record whose fields are .*\.$"
     elif name in names(Distribution):
         unfit, sentence = (PEOPLE, Bins(Interval(0, 1), ["0.5"])), r"must be an Interval, Integers, Categories in .*\.$"
+    elif name in names(Boxes):
+        unfit, sentence = (Interval(0, 1), BIRDS), r"must be a Record\. Got .*\.$"
     else:
         unfit, sentence = (Interval(0, 1), PEOPLE, Integers(0, (1 << 32) - 1)), r"must have .*\. Got .*\.$"
     for domain in unfit:
@@ -795,8 +797,8 @@ def test_unknown_names_list_the_known_ones() -> None:
     assert all(name in str(caught.value) for name in (*registry.BUILDERS, *registry.ALIASES))
 
 
-@pytest.mark.parametrize(
-    ("written", "name"),
+@for_each(
+    "written,name",
     [
         ("GRR", "grr"),
         ("kRR", "grr"),
@@ -847,7 +849,7 @@ def test_a_name_is_a_text() -> None:
             mechanism(name, Integers(0, 9), epsilon=1)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("alias", registry.ALIASES)
+@for_each("alias", registry.ALIASES)
 def test_an_alias_is_the_same_mechanism(alias: str) -> None:
     assert alias not in registry.BUILDERS
     same = mechanism(registry.ALIASES[alias], Integers(0, 9), epsilon="1.5")

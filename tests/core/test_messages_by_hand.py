@@ -9,6 +9,7 @@ from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Rounding, SampledCoordinates, Subset
 from sottovoce.core.errors import ReportError
 from sottovoce.core.exchange import codec
+from tests.each import for_each
 
 ID = bytes(range(16))
 SMALL = Subset(5, 1, UNIT // 2)  # reports 0, ..., 4 in one byte
@@ -28,7 +29,7 @@ def test_payloads_are_little_endian_and_of_one_length(channel: Subset, report: i
     assert codec.split(channel, bytearray(ID + payload)) == (ID, report)
 
 
-@pytest.mark.parametrize("message", [b"", ID[:15], ID, ID + b"\x04\x00", ID[:15] + b"\x04", "text", 17, [0] * 17, None])
+@for_each("message", [b"", ID[:15], ID, ID + b"\x04\x00", ID[:15] + b"\x04", "text", 17, [0] * 17, None])
 def test_a_message_of_another_length_or_type_is_refused(message: bytes) -> None:
     with pytest.raises(ReportError, match="has 17 bytes, id and payload"):
         codec.split(SMALL, message)

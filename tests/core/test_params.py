@@ -21,6 +21,7 @@ from sottovoce.core.params import (
     decimal_text,
     shown,
 )
+from tests.each import for_each
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_finite_numbers_are_read_exactly(value: object, number: str) -> None:
     assert check_fraction("x", "y", value) == Fraction(number)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [True, False, None, [1], 1j, "one", "", math.inf, math.nan, "Infinity", f"1e{MAX_DIGITS + 1}",
      f"1e-{MAX_DIGITS + 1}", "1." + "1" * MAX_DIGITS],

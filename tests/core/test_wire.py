@@ -10,6 +10,7 @@ import pytest
 
 from sottovoce.core.errors import ReportError, SottovoceError
 from sottovoce.core.exchange.wire import KEYS, Batch
+from tests.each import for_each
 
 ID = bytes(range(16))
 ONE = Batch(b"manifest", 3, 1, 0, ID, b"\x07")
@@ -62,7 +63,7 @@ def test_every_changed_byte_is_refused_or_another_batch():
                 assert Batch.from_cbor(bytes(other)) != MANY
 
 
-@pytest.mark.parametrize(
+@for_each(
     "plain",
     [
         {"version": 2},

@@ -33,6 +33,7 @@ from sottovoce.estimate.distribution.readings.transition import DenseTransition,
 from sottovoce.estimate.request import Target
 from sottovoce.tally.laws import law_row
 from sottovoce.testing import check_mechanism
+from tests.each import for_each
 
 Floats = NDArray[np.float64]
 NAMES = ("designed-distribution", "coded-wave")
@@ -366,8 +367,8 @@ def test_even_a_sharp_budget_or_a_faint_one_has_a_design() -> None:
 
 
 # --- what is refused ---------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("name", "domain", "options", "sentence"),
+@for_each(
+    "name,domain,options,sentence",
     [
         ("designed-distribution", sv.Integers(0, 9), {"workload": "mode"}, "workload"),
         ("designed-distribution", sv.Integers(0, 9), {"buckets": 11}, "buckets"),

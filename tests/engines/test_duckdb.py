@@ -25,6 +25,7 @@ from tests.each import for_each
 from tests.engines import made
 
 
+@pytest.mark.slow
 @for_each("kind", made.BY_STATISTIC)
 def test_every_statistic_is_counted_like_its_definition(kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     arms = Arms.of(made.mechanism_of(kind))

@@ -19,6 +19,7 @@ from sottovoce.estimate.frequency.design import rows_of
 from sottovoce.fast.encode import encode
 from sottovoce.tally.counts import simulate_held
 from sottovoce_experiments.words import LEVEL, candidate, cell, holders
+from tests.each import for_each
 
 OPEN = ("rappor", "one-time-rappor", "o-rr", "o-rappor", "cms", "hcms", "pcs")
 
@@ -71,9 +72,7 @@ def test_candidates_are_checked() -> None:
 
 
 # --- closed domains -------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "name", ["olh", "flh", "hrr", "hadamard", "oue", "o-rr", "o-rappor", "cms", "hcms", "pcs", "rappor"]
-)
+@for_each("name", ["olh", "flh", "hrr", "hadamard", "oue", "o-rr", "o-rappor", "cms", "hcms", "pcs", "rappor"])
 def test_some_shares_are_those_of_all_shares(name: str, seed: int) -> None:
     m = sv.mechanism(name, sv.Integers(1, 60), epsilon=1)
     reports = m.privatize(np.random.default_rng(seed).integers(1, 61, 900), seed=seed)
@@ -113,7 +112,7 @@ def test_candidates_of_a_million_are_counted_from_reports_without_a_tally() -> N
         m.estimate(reports[:0], candidates=[7])
 
 
-@pytest.mark.parametrize("name", ["cms", "hcms", "pcs"])
+@pytest.mark.parametrize("name", ["cms", *(pytest.param(one, marks=pytest.mark.slow) for one in ("hcms", "pcs"))])
 def test_a_million_shares_are_estimated_at_once(name: str) -> None:
     """Functions are as many as codes: their table is transformed, not read for each pair of them."""
     m = sv.mechanism(name, sv.Integers(0, 10**6 - 1), epsilon=3)

@@ -21,7 +21,10 @@ def differs(new: Any, old: Any) -> bool:
     )
 
 
-@pytest.mark.parametrize("family", ANSWERS)
+LONG = ("line", "group", "distribution")
+
+
+@pytest.mark.parametrize("family", [pytest.param(one, marks=[pytest.mark.slow] * (one in LONG)) for one in ANSWERS])
 def test_estimates_are_those_that_were_written_down(family: str) -> None:
     kept, now = json.loads(FILE.read_text(encoding="utf-8"))[family], of_family(family)
     assert kept.keys() <= now.keys()

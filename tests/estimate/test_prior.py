@@ -12,6 +12,7 @@ from scipy import integrate, stats
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.prior import Prior
+from tests.each import for_each
 
 LAWS = {
     "uniform": (Prior.uniform(2, 5), stats.uniform(2, 3), 2, 5),
@@ -76,8 +77,8 @@ def test_rounding_to_a_grid_that_holds_the_values_changes_nothing():
     assert Prior.of([10]).rounded(0, 10, 4).tolist() == [0, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
+@for_each(
+    "make,words",
     [
         (lambda: Prior([], []), "list of finite numbers"),
         (lambda: Prior([1, math.nan], [1, 1]), "list of finite numbers"),

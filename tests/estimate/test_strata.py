@@ -59,7 +59,8 @@ def test_the_error_of_who_was_asked_falls_with_the_share_of_people_who_were():
     together = over_strata(each, PEOPLE)
     noise, whole = ({name: one.evidence.variances(t) for name, one in each.items()} for t in ("sample", "population"))
     asked = {"north": 1500 / 2000, "south": 900 / 6000}
-    expected = {name: noise[name] + (1 - asked[name]) * (whole[name] - noise[name]) for name in each}
+    draws = {"north": 1500 / 1499, "south": 900 / 899}  # who was drawn has a sample variance
+    expected = {name: asked[name] * noise[name] + (1 - asked[name]) * draws[name] * whole[name] for name in each}
     assert together.std_errors**2 == pytest.approx(expected["north"] / 16 + expected["south"] * 9 / 16)
     assert together.evidence.variances("sample") == pytest.approx(noise["north"] / 16 + noise["south"] * 9 / 16)
 
@@ -74,3 +75,59 @@ def test_refusals():
     swapped = other.estimate(sv.Tally(other, 10, np.array([5, 5])))
     with pytest.raises(sv.ParameterError, match="same question"):
         over_strata({"a": each, "b": swapped}, {"a": 10, "b": 10})
+
+
+def group_estimates(people, mechanism):
+    """Means by group of strata in which nearly all reports are true."""
+    return {
+        name: mechanism.estimate(mechanism.tally(mechanism.privatize([("f", low), ("m", high)] * 2000, seed=seed)))
+        for seed, (name, (low, high)) in enumerate(people.items())
+    }
+
+
+def test_means_by_group_are_weighted_by_the_people_of_a_group():
+    mechanism = sv.mechanism("group-nprr", sv.Pair(sv.Categories(["f", "m"]), sv.Interval(0, 10)), epsilon=6)
+    each = group_estimates({"north": (2.0, 5.0), "south": (6.0, 7.0)}, mechanism)
+    together = over_strata(each, {"north": 10_000, "south": 30_000})
+    low, high = together.ci(0.9999)
+    assert (low < [5.0, 6.5]).all() and (high > [5.0, 6.5]).all()
+    assert together.n == 8000
+    assert together.difference("f", "m").p_value < 0.001
+    # With nearly everyone asked only noise is left.
+    everyone = over_strata(each, {"north": 4000, "south": 4000})
+    noise = np.diag(everyone.evidence._covariance("sample"))
+    assert everyone.std_errors**2 == pytest.approx(noise, rel=1e-6)
+
+
+def test_clusters_and_margins_in_place_of_strata():
+    mechanism = sv.mechanism("grr", DOMAIN, epsilon=2)
+    shares = {"a": 0.2, "b": 0.6, "c": 0.3, "d": 0.5}
+    each = {
+        name: mechanism.estimate(
+            mechanism.tally(mechanism.privatize(["yes"] * int(500 * s) + ["no"] * int(500 * (1 - s)), seed=1))
+        )
+        for name, s in shares.items()
+    }
+    same = dict.fromkeys(shares, 1000)
+    as_strata, as_clusters = over_strata(each, same), over_strata(each, same, clusters=dict.fromkeys(shares, "all"))
+    assert as_clusters.values == pytest.approx(as_strata.values)
+    found = np.array([each[name].values[0] for name in shares])
+    assert as_clusters.std_errors[0] ** 2 == pytest.approx(found.var(ddof=1) / 4)
+    assert "clusters were drawn" in as_clusters.explain()
+    margins = {
+        "a": {"sex": ("f", 60), "age": ("y", 30)},
+        "b": {"sex": ("f", 60), "age": ("o", 70)},
+        "c": {"sex": ("m", 40), "age": ("y", 30)},
+        "d": {"sex": ("m", 40), "age": ("o", 70)},
+    }
+    raked = over_strata(each, margins=margins)
+    assert raked.values[0] == pytest.approx(found @ [0.18, 0.42, 0.12, 0.28], abs=1e-6)  # margins are independent here
+    assert "margins" in raked.explain()
+    with pytest.raises(sv.ParameterError, match="single cluster"):
+        over_strata(each, same, clusters={"a": "x", "b": "x", "c": "x", "d": "y"})
+    with pytest.raises(sv.ParameterError, match="two numbers of people"):
+        over_strata(each, margins=margins | {"d": {"sex": ("m", 41), "age": ("o", 70)}})
+    with pytest.raises(sv.ParameterError, match="one has none"):
+        over_strata(each, margins=margins | {"d": {"sex": ("m", 40)}})
+    with pytest.raises(sv.ParameterError, match="number of people each"):
+        over_strata(each, same, margins=margins)

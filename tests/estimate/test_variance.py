@@ -40,6 +40,7 @@ from sottovoce.protocols.variance.rounds import METHODS, VarianceRounds
 from sottovoce.testing.statistics import ALPHA
 from sottovoce_experiments.coverage.declared.rounds import VARIANCE_CROWDS
 from sottovoce_experiments.coverage.variance import cell, coverages, draw, protocol, variance_of
+from tests.each import for_each
 
 UNIT_RANGE = sv.Interval(0, 1)
 # Answers whose places, and those of their squares about 1/2 and 1/4, are read exactly.
@@ -322,8 +323,8 @@ def test_too_few_reports_have_no_variance() -> None:
             asked.advance((tallies_,))
 
 
-@pytest.mark.parametrize(
-    ("domain", "options", "match"),
+@for_each(
+    "domain,options,match",
     [
         (sv.Categories(["a", "b"]), {}, "'domain' parameter of a variance must be a range of numbers"),
         (UNIT_RANGE, {"method": "both"}, "'method' parameter of a variance must be one of split-n, sequential"),

@@ -19,6 +19,7 @@ import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.specs import canonical
 from sottovoce.files.arrow import MECHANISM, from_arrow, to_arrow
+from tests.each import for_each
 
 ROWS, DECLARED = 1237, 5000  # what a batch holds, and what it says after the attack: memory behind it exists
 GRR = sv.mechanism("grr", sv.Integers(0, 255), epsilon=1)
@@ -124,7 +125,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("kind", ANSWERS)
+@for_each("kind", ANSWERS)
 def test_answers_beyond_the_buffers_are_refused(kind: str) -> None:
     m, values = ANSWERS[kind]
     with pytest.raises(sv.ParameterError, match="This Arrow column is damaged") as caught:

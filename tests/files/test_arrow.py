@@ -15,6 +15,8 @@ import pytest
 import sottovoce as sv
 from sottovoce.files.arrow import arrow_schema, from_arrow, to_arrow
 from sottovoce.files.reports import BATCH_BYTES
+from tests.each import for_each
+from tests.patience import PATIENCE
 
 NAMES = [*sv.names(sv.Frequency), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
 
@@ -71,7 +73,7 @@ def test_arrow_and_parquet_lose_nothing(name: str, size: int, tmp_path: Path, mo
     assert m.tally_batches(sv.read_reports(str(path), m), threads=1) == whole
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_sliced_batches_are_read_from_their_offset(name: str) -> None:
     m = build(name, 70)
     reports = some(m)
@@ -84,7 +86,7 @@ def test_sliced_batches_are_read_from_their_offset(name: str) -> None:
     assert m.tally_batches([twice]) == m.tally(reports[150:170])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_empty_batches_count_nothing(name: str) -> None:
     m = build(name, 70)
     batch = to_arrow(some(m))
@@ -94,7 +96,7 @@ def test_empty_batches_count_nothing(name: str) -> None:
     assert m.tally_batches([made, batch, made]) == m.tally(some(m))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_tables_of_chunks_are_streams_too(name: str) -> None:
     m = build(name, 70)
     reports = some(m)
@@ -295,7 +297,10 @@ except OSError:
 def test_twenty_million_reports_are_counted_in_less_than_500_mb(tmp_path: Path) -> None:
     """Written and counted in one process, so the bound holds for both. 50 million are a benchmark."""
     done = subprocess.run(
-        [sys.executable, "-c", STREAMED, str(tmp_path / "reports.parquet")], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", STREAMED, str(tmp_path / "reports.parquet")],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 500, f"peak memory {done.stdout.strip()} MB"

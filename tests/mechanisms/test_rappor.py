@@ -29,6 +29,7 @@ from sottovoce.estimate.frequency.evidence import from_cells
 from sottovoce.estimate.request import IntervalRequest
 from sottovoce.tally.counts import simulate_cells
 from sottovoce.tally.tally import report_cells
+from tests.each import for_each
 
 THIRD, MOST = UNIT // 3, 3 * UNIT // 4
 
@@ -107,7 +108,7 @@ def test_signed_bits_have_their_ratio() -> None:
         assert channel.ratio() == worst_ratio(laws) == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         lambda: Bits(4, MOST, THIRD, "blocks", 1),

@@ -123,7 +123,7 @@ def test_the_series_of_the_constant_begins_where_it_is_exact() -> None:
         assert log_norm(size) == pytest.approx(gammas - math.log(math.pi) / 2, abs=3e-13)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@for_each("size", SIZES)
 def test_shares_and_angles_of_caps_are_those_of_the_beta_function(size: int) -> None:
     norm = log_norm(size)
     # The normalising constant by an integral that does not know it.

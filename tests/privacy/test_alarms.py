@@ -43,7 +43,7 @@ def test_honest_reports_raise_no_alarm_whatever_they_answer(name: str) -> None:
 
 @pytest.mark.parametrize(
     "domain",
-    [*(pytest.param(one, marks=pytest.mark.slow) for one in (sv.Circle(24), sv.Interval(0, 24))), sv.Integers(0, 24)],
+    [*(pytest.param(one, marks=pytest.mark.slow) for one in (sv.Circle(24), sv.Interval(0, 24), sv.Integers(0, 24)))],
     ids=lambda one: one.kind,
 )
 def test_no_mechanism_is_too_large_for_its_checks(domain: sv.Domain) -> None:

@@ -166,7 +166,7 @@ HONEST: dict[type, Callable[..., Any]] = {kind: kind.sample for kind in (Bits, S
     ("name", "size", "sample", "problem"),
     [
         ("oue", 1000, marked, WRONG_BITS),
-        ("subset", 1000, lonely, WRONG_BITS),
+        pytest.param("subset", 1000, lonely, WRONG_BITS, marks=pytest.mark.slow),
         ("grr", 1000, clear, WRONG_SUPPORT),
         ("grr", 2001, silent, FAILED),
     ],

@@ -29,6 +29,7 @@ from sottovoce.privacy.blackbox import (
     serialised,
 )
 from sottovoce.privacy.events import _place
+from tests.each import for_each
 
 ALPHA = 1e-6  # of each audit here: all of them together raise a false alarm less often than once in 5000
 
@@ -236,8 +237,8 @@ def test_bad_commands(program: list[str]) -> None:
             command_source(command, lines=lines)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
+@for_each(
+    "change,words",
     [
         ({"values": [1]}, "at least two different"),
         ({"values": [1, 1]}, "at least two different"),

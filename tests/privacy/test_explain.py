@@ -17,6 +17,7 @@ import sottovoce as sv
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exact import law
 from sottovoce.privacy.explain import RANGES, Explanation, explain, main
+from tests.each import for_each
 
 EPSILONS = ("0.1", "0.5", "1", "2.5", "6")
 PRIORS = ("0.001", "0.01", "0.2", "0.5", "0.9", "0.999")
@@ -36,7 +37,7 @@ def posteriors(rows: list[dict[int, Fraction]], belief: list[Fraction], fact: in
     return result
 
 
-@pytest.mark.parametrize(("epsilon", "prior"), list(product(EPSILONS, PRIORS)))
+@for_each("epsilon,prior", list(product(EPSILONS, PRIORS)))
 def test_belief_is_reached_by_randomized_response_and_never_exceeded(epsilon: str, prior: str) -> None:
     said = explain(epsilon, prior=prior)
     share = Fraction(prior)
@@ -70,7 +71,7 @@ def test_the_best_guess_is_reached_by_grr(epsilon: str, choices: int) -> None:
     assert float(right) == pytest.approx(float(said.guess_of_choices), rel=1e-12)
 
 
-@pytest.mark.parametrize(("epsilon", "prior"), list(product(EPSILONS, PRIORS)))
+@for_each("epsilon,prior", list(product(EPSILONS, PRIORS)))
 def test_the_best_guess_with_a_prior(epsilon: str, prior: str) -> None:
     said, share = explain(epsilon, prior=prior), Fraction(prior)
     for name in ("grr", "oue"):
@@ -185,7 +186,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("change", "words"), BAD)
+@for_each("change,words", BAD)
 def test_bad_input_is_refused_in_one_sentence(change: dict[str, object], words: str) -> None:
     given: dict[str, object] = {"epsilon": 1, **change}
     with pytest.raises(ParameterError, match=words):

@@ -37,6 +37,7 @@ from sottovoce_experiments.coverage.adaptive import (
     report_law,
 )
 from sottovoce_experiments.coverage.declared.rounds import ROUNDS_KINDS
+from tests.each import for_each
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 LAWS = {**laws(), **hostile()}
@@ -267,8 +268,8 @@ def test_the_hoeffding_interval_is_the_wider_one_for_both_targets(seed: int) -> 
 
 
 # --- what is refused --------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("given", "said"),
+@for_each(
+    "given,said",
     [
         ({"domain": sv.Categories(["a", "b"])}, "domain of numbers"),
         ({"domain": None}, "domain of numbers"),

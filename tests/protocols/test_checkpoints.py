@@ -25,6 +25,7 @@ from sottovoce.protocols.ranges.search import RangeSearchRounds
 from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.personal import PersonalBudgetShares
 from sottovoce.protocols.simulate import rounds
+from tests.each import for_each
 
 RANGE, WIDE = sv.Interval(-1, 1), sv.Interval(-50_000, 50_000)
 N = 6_000
@@ -102,7 +103,7 @@ def test_every_protocol_is_here_and_can_be_written_down() -> None:
     assert all(load(target).__name__ == name for name, target in PROTOCOLS.items())
 
 
-@pytest.mark.parametrize("name", EVERY)
+@for_each("name", EVERY)
 def test_a_specification_loses_nothing(name: str) -> None:
     protocol, _ = EVERY[name]
     again = protocol_from_spec(protocol_spec(protocol))

@@ -30,6 +30,7 @@ from sottovoce.protocols.play import State, replay
 from sottovoce.protocols.ranges.densest import DensestInterval
 from sottovoce.protocols.simulate import play_round, rounds
 from sottovoce.testing.statistics import ALPHA, check_rate
+from tests.each import for_each
 
 TYPES = sv.Categories(["lark", "owl", "neither"])
 HOURS = sv.Integers(0, 15)
@@ -414,7 +415,7 @@ def test_answers_outside_the_domain_are_refused() -> None:
         sv.simulate(PROTOCOLS["ask"], [3] * 19 + [99], seed=0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make",
     [
         lambda: Round(()),

@@ -34,6 +34,7 @@ from sottovoce_experiments.coverage.ranges import (
     searches,
     squared_error,
 )
+from tests.each import for_each
 
 WIDE = sv.Interval("-1e6", "1e6")
 
@@ -290,8 +291,8 @@ def test_a_thousand_participants_are_enough_for_a_rough_range(seed: int) -> None
 
 
 # --- what is refused ---------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("change", "message"),
+@for_each(
+    "change,message",
     [
         ({"domain": sv.Categories(["a", "b"])}, "'domain' parameter of a range search must be an Interval or Integers"),
         ({"domain": sv.Interval("0.1", "0.10000000000000000001")}, "numbers between its ends"),

@@ -26,6 +26,7 @@ from sottovoce.service.intake import Submission
 from sottovoce.service.logs import make_log
 from sottovoce.service.running_study import written_protocol
 from sottovoce.service.stores.base import Store
+from tests.patience import PATIENCE
 
 TODAY = date(2027, 3, 1)
 SOURCE = b"""
@@ -100,7 +101,7 @@ def send(collector: Collector, name: str, batch: Batch) -> Submission:
 
 
 def wait(one: Submission) -> Submission:
-    one.future.result(60)
+    one.future.result(PATIENCE)
     return one
 
 

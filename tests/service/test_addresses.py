@@ -26,6 +26,7 @@ from sottovoce.service.http import addresses
 from sottovoce.service.http.addresses import Addresses
 from sottovoce.service.http.server import bound_socket, make_server
 from sottovoce.service.stores.sqlite import SQLiteStore
+from tests.patience import PATIENCE
 from tests.service.studies import add, collecting, everyone, grr
 
 STUDY = """\
@@ -132,7 +133,7 @@ def test_every_printed_address_opens_a_page(tmp_path):
         try:
             assert process.stdout is not None
             about = json.loads(process.stdout.readline())
-            pages = {key: urlopen(about[key], timeout=30) for key in ("url", "dashboard", "participants")}
+            pages = {key: urlopen(about[key], timeout=PATIENCE) for key in ("url", "dashboard", "participants")}
             assert json.load(pages["url"])["id"] == about["id"]
             assert b"qr.svg" in pages["dashboard"].read()
             assert b"Do you smoke?" in pages["participants"].read()

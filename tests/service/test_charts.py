@@ -13,6 +13,7 @@ from sottovoce.core.question import Cdf
 from sottovoce.service.pages.participant import preferred
 from sottovoce.study.charts import MOST_ROWS, Point, intervals, largest
 from sottovoce.study.results import QuestionResult
+from tests.each import for_each
 
 FEATURES = [f"feature {place}" for place in range(60)]
 
@@ -72,8 +73,8 @@ def test_a_curve_never_falls_and_its_band_has_a_width(name: str):
     assert len(line) == len(plotted.points)
 
 
-@pytest.mark.parametrize(
-    ("accepted", "languages", "language"),
+@for_each(
+    "accepted,languages,language",
     [
         ("de-DE", ["en", "de"], "de"),
         ("en-GB,de;q=0.1", ["de", "en"], "en"),

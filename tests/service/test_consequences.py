@@ -30,6 +30,7 @@ from sottovoce.service.stores import open_store
 from sottovoce.service.stores.schema import TABLES
 from sottovoce.study.display.consequences import consequences
 from sottovoce.study.words import LANGUAGES
+from tests.patience import PATIENCE
 from tests.service.studies import FACTS, TYPE, add, collecting, everyone, grr
 
 ROWS = ["owner", "server", "thief", "court", "network", "network", "others", "holder"]
@@ -107,15 +108,15 @@ def test_thieves_and_courts_find_no_address_no_browser_and_no_report(tmp_path: P
         }
         headers |= {"Cookie": "who=tell-tale-cookie", "Content-Type": "application/cbor"}
         sent = urllib.request.Request(f"{site}/v1/studies/{name}/reports", body, headers)
-        with urllib.request.urlopen(sent, timeout=30) as reply:
+        with urllib.request.urlopen(sent, timeout=PATIENCE) as reply:
             assert json.load(reply)["accepted"] == 1
         public = [f"/studies/{name}", f"/v1/studies/{name}", f"/v1/studies/{name}/estimates", f"/studies/{name}/live"]
         shown = b""
         for path in public:
-            with urllib.request.urlopen(site + path, timeout=30) as reply:
+            with urllib.request.urlopen(site + path, timeout=PATIENCE) as reply:
                 shown += reply.read()
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
     store.close()
     stored = b"".join(path.read_bytes() for path in sorted(tmp_path.iterdir()))
     assert report_id in stored, "the id is what is kept"

@@ -28,6 +28,7 @@ from sottovoce.service.running_study import stored_tallies
 from sottovoce.service.stores import open_store
 from sottovoce.service.stores.base import CLOSED, Store, StoreFullError
 from tests import databases
+from tests.patience import PATIENCE
 from tests.service.studies import EPOCH, TODAY, add, batch_of, collecting, drawn, everyone, grr, send, told, wait
 
 A, B, C = (bytes([n]) * 16 for n in (1, 2, 3))
@@ -189,6 +190,7 @@ def test_a_look_at_the_store_does_not_hide_a_commit_that_failed(store: Store, mo
     with collecting(store) as collector:
         with monkeypatch.context() as full:
             full.setattr(intake, "_counted", _no_room)
+            full.setattr(writer, "DOUBT", 1e6)
             assert send(collector, name, batch_of(collector.study(name).manifest, 0, [A], [YES])).problem == "disk_full"
         time.sleep(3 * writer.REST)
         assert not collector.writer.is_well
@@ -201,7 +203,7 @@ def _no_room(*given: Any) -> Any:
 
 
 def _until(holds: Any) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts.fuzz.routes import run, target
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +26,6 @@ def test_no_bytes_break_the_decoder_of_batches(tmp_path: Path) -> None:
     pytest.importorskip("atheris")
     command = [sys.executable, "-m", "scripts.fuzz.decoder", "--minutes", "0.1", "--seeds", str(tmp_path)]
     done = subprocess.run(
-        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False, timeout=300
+        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == 0 and "Done " in done.stderr, done.stderr[-2000:]

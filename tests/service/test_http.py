@@ -35,6 +35,7 @@ from sottovoce.service.shuffler.unsealing import new_key
 from sottovoce.service.stores.base import CLOSED
 from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.tally.tally import Tally
+from tests.patience import PATIENCE
 from tests.service.studies import SOURCE, TYPE, add, batch_of, collecting, drawn, everyone, grr, send
 
 A, B = (bytes([n]) * 16 for n in (1, 2))
@@ -142,7 +143,7 @@ def test_a_full_queue_says_when_to_come_back(make_site: Callable[..., Site]) -> 
     second = site.post(batch_of(site.manifest, 0, [B], [b"\x00"]).to_cbor())
     assert problem(second) == "queue_full" and int(second.headers["retry-after"]) > 0
     gate.set_result(None)
-    first.future.result(60)
+    first.future.result(PATIENCE)
     assert site.post(batch_of(site.manifest, 0, [B], [b"\x00"]).to_cbor()).json()["accepted"] == 1
 
 

@@ -28,6 +28,7 @@ from sottovoce.service.http import reports, server
 from sottovoce.service.http.streams import Streams
 from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.service.writer import utc_today
+from tests.patience import PATIENCE
 from tests.service.studies import add, batch_of, collecting, drawn, everyone, grr
 
 MARKS = ("planted-agent", "planted-forwarded", "planted-cookie", "planted-referer", "planted-query", "192.0.2.77")
@@ -55,7 +56,7 @@ def served(store: SQLiteStore, log: Any = None) -> Iterator[tuple[int, Any, Any]
             yield listening.getsockname()[1], collector, app
         finally:
             running.should_exit = True
-            thread.join(30)
+            thread.join(PATIENCE)
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def file_store(tmp_path: Path) -> Iterator[SQLiteStore]:
 
 
 def _post(port: int, study: str, body: bytes, query: str = "", **headers: str) -> tuple[int, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("POST", f"/v1/studies/{study}/reports{query}", body, {"content-type": CBOR_TYPE, **headers})
     answer = connection.getresponse()
     found = answer.status, json.loads(answer.read())
@@ -74,8 +75,8 @@ def _post(port: int, study: str, body: bytes, query: str = "", **headers: str) -
 
 
 def test_a_slow_sender_is_told_and_others_go_on(file_store: SQLiteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "BODY_SECONDS", 0.3)
-    monkeypatch.setattr(server, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(reports, "BODY_SECONDS", 1.0)
+    monkeypatch.setattr(server, "HEADER_SECONDS", 1.0)
     study = add(file_store, everyone(grr()))
     with served(file_store) as (port, collector, _):
         head = f"POST /v1/studies/{study}/reports HTTP/1.1\r\nhost: x\r\ncontent-type: {CBOR_TYPE}\r\n".encode()
@@ -84,13 +85,13 @@ def test_a_slow_sender_is_told_and_others_go_on(file_store: SQLiteStore, monkeyp
             no.sendall(head)  # the head of this request never ends
             good = batch_of(collector.study(study).manifest, 0, [A], [b"\x00"]).to_cbor()
             assert _post(port, study, good)[1]["accepted"] == 1
-            body.settimeout(20)
-            no.settimeout(20)
+            body.settimeout(PATIENCE)
+            no.settimeout(PATIENCE)
             answer = body.recv(4096)
             assert answer.startswith(b"HTTP/1.1 408") and b"slow_sender" in answer
             assert no.recv(4096) == b""
         with socket.create_connection(("127.0.0.1", port)) as later:  # as slow with the second request
-            later.settimeout(20)
+            later.settimeout(PATIENCE)
             later.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
             assert later.recv(4096).startswith(b"HTTP/1.1 200")
             later.sendall(head)
@@ -116,7 +117,7 @@ def test_a_request_without_an_end_is_closed(file_store: SQLiteStore, begin: byte
     """Sixty megabytes of headers took 600 MB of memory, or half a minute of processor time."""
     with (
         served(file_store) as (port, _, _),
-        socket.create_connection(("127.0.0.1", port), timeout=30) as sender,
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as sender,
         pytest.raises(ConnectionError),
     ):
         sender.sendall(begin + more * (LONG // len(more)))
@@ -126,12 +127,12 @@ def test_the_head_of_a_request_has_a_bound(file_store: SQLiteStore) -> None:
     with served(file_store) as (port, _, _):
         for size, status in ((60_000, 200), (70_000, 400), (200_000, 400)):
             for head in (f"/healthz?{'a' * size} HTTP/1.1\r\n", f"/healthz HTTP/1.1\r\na: {'a' * size}\r\n"):
-                with socket.create_connection(("127.0.0.1", port), timeout=30) as sender:
+                with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as sender:
                     sender.sendall(f"GET {head}host: x\r\n\r\n".encode())
                     answer = _received(sender)
                     assert answer.startswith(f"HTTP/1.1 {status}".encode()) or (answer == b"" and status == 400)
         # Requests one after the other on a connection, with bodies, are counted each by itself.
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         for _ in range(5):
             connection.request("POST", "/v1/studies/none/reports", bytes(200_000), {"a": "a" * 30_000})
             answer = connection.getresponse()
@@ -212,7 +213,7 @@ def test_nothing_about_a_sender_is_kept(file_store: SQLiteStore, tmp_path: Path,
 def test_events_come_when_reports_were_counted(file_store: SQLiteStore) -> None:
     study = add(file_store, everyone(grr()))
     with served(file_store) as (port, collector, _):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         connection.request("GET", f"/v1/studies/{study}/estimates/stream")
         answer = connection.getresponse()
         assert answer.getheader("content-type", "").startswith("text/event-stream")
@@ -233,7 +234,7 @@ def test_one_sender_does_not_hold_all_event_streams(file_store: SQLiteStore) -> 
     study = add(file_store, everyone(grr()))
     with served(file_store) as (port, _, app):
         app._rest.state.streams = Streams(most=2)
-        connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=30) for _ in range(3)]
+        connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE) for _ in range(3)]
         answers = []
         for connection in connections:
             connection.request("GET", f"/v1/studies/{study}/estimates/stream")
@@ -296,7 +297,7 @@ def test_killed_under_load_and_begun_again(tmp_path: Path, capfd: Any, monkeypat
                 acknowledged += _post(port, about["id"], body)[1]["accepted"]
             except (OSError, http.client.HTTPException):
                 break
-        process.wait(30)
+        process.wait(PATIENCE)
         process.stdout.close()  # type: ignore[union-attr]
         process.stderr.close()  # type: ignore[union-attr]
 

@@ -269,7 +269,7 @@ def test_a_backup_is_of_one_moment_while_reports_are_counted(store: Store, tmp_p
         sent = beside.submit(lambda: [send(collector, study, one).accepted for one in batches])
         for number in range(3):  # each compares ids, numbers, arms and checksums of its copy
             operations.backup(store, tmp_path / f"{number}.sqlite")
-        assert sum(sent.result(60)) == 200
+        assert sum(sent.result(300)) == 200
     assert sorted(one.name for one in tmp_path.iterdir() if ".part" in one.name) == []
 
 

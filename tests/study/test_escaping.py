@@ -5,18 +5,17 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import pytest
-
 import sottovoce as sv
 from sottovoce.core.language.escape import markdown, spreadsheet
 from sottovoce.study.export import write_export
+from tests.each import for_each
 from tests.study.test_study import study
 
 LABELS = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "-5", "<svg onload=alert(1)>", "a|b", "[x](http://a.test)"]
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
+@for_each(
+    "text,shown",
     [
         ("=1+1", "'=1+1"),
         ("@SUM(A1)", "'@SUM(A1)"),

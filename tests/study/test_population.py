@@ -9,6 +9,7 @@ from sottovoce.study.population import LAWS, ExpectedAnswers, NumberLaw
 from sottovoce.study.population_tables import read_population
 from sottovoce.study.questions import study_question
 from sottovoce.study.simulating import drawn_answers
+from tests.each import for_each
 
 PARAMETERS = {
     "uniform": {},
@@ -87,7 +88,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@for_each("name", MISTAKES)
 def test_mistakes_of_a_population_file(name):
     text, words = MISTAKES[name]
     questions = [

@@ -10,7 +10,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.domain import Bins
 from sottovoce.core.late import load
-from sottovoce.core.question import QUESTIONS, HalfSets, Question, WithinGroups
+from sottovoce.core.question import QUESTIONS, Density, HalfSets, Question, WithinGroups
 from sottovoce.study.questions import file_kinds, study_class
 from sottovoce.study.questions.base import StudyQuestion
 from sottovoce.study.results import StudyResults
@@ -35,8 +35,9 @@ CASES: dict[str, tuple[Question, list[str] | None]] = {
 NOT_IN_STUDIES = {
     "vector-mean": sv.VectorMean(sv.Box(0, 1, 2)),
     "attributes": sv.Attributes(sv.Record({"a": HOURS})),
-    "density": sv.Density(HOURS),
+    "density": Density(HOURS),
     "half-sets": HalfSets(HOURS),
+    "boxes": sv.Boxes(sv.Record({"a": HOURS, "sex": SEX})),
 }
 
 

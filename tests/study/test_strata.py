@@ -16,6 +16,8 @@ from sottovoce.estimate.distribution.evidence import functional_variances
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.strata import StrataDistribution, over_strata
+from sottovoce.estimate.survey.evidence import PartScores
+from sottovoce.estimate.survey.units import Unit, Units
 from sottovoce.service import results
 from sottovoce.service.stores import open_store
 from sottovoce.study.reading import check_study
@@ -63,7 +65,11 @@ def test_the_variance_of_a_weighted_distribution_is_exact() -> None:
     shares = [np.array([0.7, 0.1, 0.1, 0.1]), np.array([0.1, 0.2, 0.3, 0.4])]
     rows, weights, counts = np.tri(3, 4), (0.8, 0.2), (400_000_000, 900_000_000)
     parts = [ExpectedDistribution.of(mechanism, one).evidence(n) for one, n in zip(shares, counts, strict=True)]
-    together = StrataDistribution(tuple(zip(weights, parts, strict=True)))
+    units = [
+        Unit(h, h, 0, n, w, w**2 / n, PartScores(one))
+        for h, (w, one, n) in enumerate(zip(weights, parts, counts, strict=True))
+    ]
+    together = StrataDistribution(tuple(parts), Units(tuple(units), np.zeros(2), False))
     assert np.allclose(together.values(), 0.8 * shares[0] + 0.2 * shares[1])
     exact = sum(
         w**2 * functional_variances(mechanism, rows, one) / n for w, one, n in zip(weights, shares, counts, strict=True)
@@ -96,6 +102,32 @@ def test_a_simulation_weights_strata_of_unequal_samples() -> None:
     assert frame["truth"].tolist() == pytest.approx([0.8, 0.2], abs=1e-3) and frame["covered"].all()
     with pytest.raises(sv.ParameterError, match="names a stratum that the study does not have"):
         simulate_study(study.plan(3000), {**answers, "stratum": ["sea"] * 3000}, seed=1)
+
+
+def test_margins_and_clusters_of_a_study_file() -> None:
+    people = b"people = 80000\n"
+    margins = SOURCE.replace(people, b'margins = { place = ["city", 60000] }\n').replace(
+        b"people = 20000\n", b'margins = { place = ["country", 40000] }\n'
+    )
+    study = check_study(margins)
+    assert [one.people for one in study.strata] == [60000, 40000] and "raking" in strata_text(study)
+    answers = {"type": ["lark"] * 1000 + ["owl"] * 2000, "stratum": ["city"] * 1000 + ["country"] * 2000}
+    frame = simulate_study(study.plan(3000), answers, seed=1).to_frame()
+    assert frame["truth"].tolist() == pytest.approx([0.6, 0.4], abs=1e-3) and frame["covered"].all()
+    of = b'cluster_of = "all"\n'
+    clusters = check_study(SOURCE.replace(people, people + of).replace(b"people = 20000\n", b"people = 20000\n" + of))
+    assert "clusters were drawn" in strata_text(clusters)
+    wide = simulate_study(clusters.plan(3000), answers, seed=1).to_frame()
+    assert (wide["std_error"] > 10 * frame["std_error"]).all()
+    for wrong, words in (
+        (SOURCE.replace(people, people + of), "Some strata have margins or cluster_of"),
+        (margins.replace(b"60000]", b"-1]"), "must be like"),
+        (margins.replace(b'country", 40000', b'city", 40000'), "two numbers of people"),
+        (margins.replace(b"60000] }", b"60000] }\npeople = 5"), "people and margins"),
+        (SOURCE.replace(people, people + b"cluster_of = 5\n"), "must be the name of a stratum"),
+    ):
+        with pytest.raises(sv.ParameterError, match=words):
+            check_study(wrong)
 
 
 def test_strata_are_served_apart_and_exported_together(tmp_path: Path) -> None:

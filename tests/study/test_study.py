@@ -13,7 +13,7 @@ import pyreadstat
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.question.reasons import ANSWERED
+from sottovoce.core.domain.reasons import ANSWERED
 from sottovoce.study.export import LABELS, publication, write_export
 from sottovoce.study.goals import read_goals
 from sottovoce.study.results import COLUMNS

@@ -10,6 +10,7 @@ from sottovoce.core.question import Question
 from sottovoce.study.dossier.consent import consent_page
 from sottovoce.study.reading import StudyFileError, check_study, parse_study, read_study
 from sottovoce.study.study_plan import plan_study
+from tests.each import for_each
 
 GOOD = """\
 # A study about sleep
@@ -204,7 +205,7 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("kind", MISTAKES)
+@for_each("kind", MISTAKES)
 def test_mistakes(kind):
     old, new, line, words = MISTAKES[kind]
     study, mistakes = parse_study(changed(old, new))
@@ -261,6 +262,7 @@ def test_a_study_without_a_title_is_called_by_its_name():
     assert facts.title_in("de") == "sleep-2027" and "title" not in facts.spec() and "translations" not in facts.spec()
 
 
+@pytest.mark.slow
 def test_participants_of_the_study_are_planned_for():
     study = check_study(TRANSLATED.encode())
     assert plan_study(study).participants == plan_study(study, 3000).participants == 3000

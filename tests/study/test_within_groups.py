@@ -67,6 +67,7 @@ sd = 10
 """
 
 
+@pytest.mark.slow
 def test_a_study_file_asks_by_group_and_exports_differences(tmp_path: Path) -> None:
     study = check_study((HEAD + SMOKER).encode())
     smoker, pain, weight = study.questions

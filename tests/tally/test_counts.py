@@ -229,7 +229,7 @@ def check_rows_of_floats(channel: Channel) -> None:
         assert law_at(channel, between) == pytest.approx(exact, rel=1e-13, abs=0)
 
 
-@pytest.mark.parametrize("name", MEANS)
+@for_each("name", MEANS)
 def test_rows_of_whole_mechanisms_sum_to_one(name: str) -> None:
     channel = sv.mechanism(name, sv.Interval(0, 1), epsilon=1).channel
     for code in (0, channel.inputs // 3, channel.inputs - 1):

@@ -21,6 +21,7 @@ from sottovoce.core.question import Frequency
 from sottovoce.core.specs import canonical
 from sottovoce.fast.batch import from_payloads
 from sottovoce.testing.codes import first_message
+from tests.each import for_each
 
 NAMES = [*sv.names(sv.Frequency), "bernoulli", "piecewise", "hybrid"]  # an index, a wide one, one of a mix
 MAGIC = b"sottovoce tally 2\n"
@@ -122,8 +123,8 @@ def test_tallies_of_different_mechanisms_do_not_merge_and_it_is_said_what_differ
 
 
 # --- what a tally may be ----------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("n", "cells"),
+@for_each(
+    "n,cells",
     [
         (3, [1, 1, 0, 0, 0]),  # sums to less
         (3, [1, 1, 1, 1, 0]),  # sums to more
@@ -194,7 +195,7 @@ def test_rows_of_many_tallies_are_their_sum(name: str) -> None:
     assert all(type(number) is int for row in parts[0].to_rows() for number in row)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rows",
     [
         [(-1, 1), (5, 1)],
@@ -217,7 +218,7 @@ def test_wrong_rows_are_refused(rows: Any) -> None:
 
 
 # --- bytes ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_bytes_hold_all_of_a_tally(name: str) -> None:
     m = build(name, 12)
     tally = m.tally(m.privatize(np.arange(40) % m.domain.size, seed=2))
@@ -289,7 +290,7 @@ def test_a_mark_that_says_neither_simulated_nor_real_is_refused(mark: int) -> No
         sv.Tally.from_bytes(forged(mark=mark))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "data",
     [
         forged(cells=[4, -1, 0, 0, 0]),
@@ -342,7 +343,7 @@ def test_messages_of_clients_are_counted_like_batches(name: str, size: int, tmp_
     assert counted == sum((m.tally([message]) for message in messages), sv.Tally.empty(m))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_a_batch_and_its_messages_have_one_tally(name: str) -> None:
     m = build(name, 70)
     reports = m.privatize(np.arange(100) % m.domain.size, seed=9)
@@ -400,8 +401,8 @@ def test_messages_are_bytes(wrong: Any) -> None:
 
 
 # --- batches made by hand ---------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("m", "payload"),
+@for_each(
+    "m,payload",
     [
         (GRR, np.array([1, 5], np.uint8)),
         (GRR, np.array([1, 255], np.uint8)),

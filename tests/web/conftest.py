@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 MODULE = """<!doctype html><meta charset="utf-8"><title>A page</title><p id="said"></p>
 <script type="module">
@@ -60,7 +62,7 @@ def built(require_tool: Callable[[str], str], tmp_path_factory: pytest.TempPathF
     folder = tmp_path_factory.mktemp("built")
     with (ROOT / "clients" / "web" / "package.json").open() as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
-        subprocess.run([ROOT / "scripts" / "web.sh", folder], check=True, timeout=300)
+        subprocess.run([ROOT / "scripts" / "web.sh", folder], check=True, timeout=3 * PATIENCE)
     return folder
 
 
@@ -70,9 +72,22 @@ def browser(require_tool: Callable[[str], str]) -> Iterator[Any]:
     program = require_tool("chromium")
     with playwright.sync_playwright() as running:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        found = running.chromium.launch(executable_path=program, args=arguments)
+        found = running.chromium.launch(executable_path=program, args=arguments, timeout=1000 * PATIENCE)
+        for name in ("new_context", "new_page"):
+            setattr(found, name, patient(getattr(found, name)))
         yield found
         found.close()
+
+
+def patient(opening: Callable[..., Any]) -> Callable[..., Any]:
+    """Open a context or page that waits for what comes late on a machine under load; by default it is 30 seconds."""
+
+    def opened(**options: Any) -> Any:
+        context_or_page = opening(**options)
+        context_or_page.set_default_timeout(1000 * PATIENCE)
+        return context_or_page
+
+    return opened
 
 
 @contextmanager
@@ -97,7 +112,7 @@ def collector_at_work(folder: Path, protocol: Any, *, sealed: Any = (), **facts:
             yield collector
         finally:
             server.should_exit = True
-            thread.join(20)
+            thread.join(PATIENCE)
     store.close()
 
 

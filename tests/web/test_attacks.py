@@ -16,6 +16,7 @@ from sottovoce.service.collector import Collector
 from sottovoce.service.http.server import make_server
 from sottovoce.service.logs import make_log
 from sottovoce.service.stores import open_store
+from tests.patience import PATIENCE
 from tests.web.conftest import counted
 from tests.web.steps import answer, begin, sent
 
@@ -75,7 +76,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     collector.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     yield collector
     server.should_exit = True
-    thread.join(20)
+    thread.join(PATIENCE)
     collector.stop()
 
 

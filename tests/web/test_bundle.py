@@ -15,6 +15,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import names
 from sottovoce.service.http.static import FOLDER
 from sottovoce.testing.codes import first_message
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "clients" / "web"
@@ -102,6 +103,6 @@ def test_the_source_builds_exactly_what_is_shipped(built: Path):
 @pytest.mark.parametrize("command", [["node_modules/.bin/tsc", "--noEmit"], ["node_modules/.bin/vitest", "run"]])
 def test_types_and_shared_vectors_in_node(command: list[str], built: Path):
     done = subprocess.run(
-        command, cwd=CLIENT, capture_output=True, text=True, timeout=300, env={**os.environ, "NO_COLOR": "1"}
+        command, cwd=CLIENT, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, "NO_COLOR": "1"}
     )
     assert done.returncode == 0, done.stdout[-3000:]

@@ -80,7 +80,6 @@ def test_search_finds_pages_and_asks_nobody_else(browser: Any, address: str) -> 
     assert index.stat().st_size < LARGEST_INDEX and len(json.loads(index.read_text(encoding="utf-8"))["items"]) > 500
     page, asked = browser.new_page(**DESKTOP), []
     page.on("request", lambda request: asked.append(request.url))
-    page.set_default_timeout(120_000)
     page.goto(address)
     search = page.get_by_role("combobox", name="Search")
     for _ in range(60):  # the page's script listens some time after it has loaded; a key that is pressed before is lost

@@ -13,6 +13,7 @@ import pytest
 
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service.pages.documents import report_of
+from tests.patience import PATIENCE
 from tests.service.studies import send
 from tests.web import steps
 from tests.web.conftest import ROOT
@@ -76,7 +77,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     collector.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     yield collector
     server.should_exit = True
-    thread.join(20)
+    thread.join(PATIENCE)
     collector.stop()
 
 
@@ -89,7 +90,6 @@ def visit(browser: Any, site: Any) -> Iterator[Callable[..., Any]]:
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(60_000)
         page.on("console", lambda one: complaints.append(one.text) if one.type == "error" else None)
         page.on("pageerror", lambda one: complaints.append(str(one)))
         page.on(
@@ -244,6 +244,19 @@ def test_axe_finds_no_serious_violation(visit, site, built, path):
     # A zoom of 200 % halves the pixels of the window.
     page = visit(path.format(site.name), viewport={"width": 640, "height": 450})
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
+
+
+def test_numbers_below_a_chart_stay_inside_its_card_on_a_phone(visit, site):
+    """Everyone is an owl, so that the last tick is 100 %: its unit stands to the right of the scale."""
+    crowd(site, 300)
+    page = visit(f"/studies/{site.name}", **PHONE)
+    page.locator("#q-type .ax text").last.wait_for()
+    assert page.locator("#q-type .ax text").last.text_content() == "100\u00a0%"
+    beyond = """() => [...document.querySelectorAll(".card svg text")].filter((one) => {
+      const text = one.getBoundingClientRect(), card = one.closest(".card").getBoundingClientRect();
+      return text.width > 0 && (text.right > card.right || text.left < card.left);
+    }).map((one) => one.textContent)"""
+    assert page.evaluate(beyond) == []
 
 
 def test_from_an_answer_on_a_phone_to_report_and_dossier(visit, site, tmp_path):

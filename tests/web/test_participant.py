@@ -13,6 +13,7 @@ import pytest
 
 from sottovoce.core.specs import canonical
 from sottovoce.service.invitations import invite
+from tests.patience import PATIENCE
 from tests.service.studies import send
 from tests.service.test_experiment import batches
 from tests.web.conftest import ROOT
@@ -143,7 +144,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     collector.kind = cache(lambda kind: add(f"kind-{kind}", KINDS[kind]))
     yield collector
     server.should_exit = True
-    thread.join(20)
+    thread.join(PATIENCE)
     collector.stop()
 
 
@@ -155,7 +156,6 @@ def visit(browser: Any, site: Any) -> Iterator[Callable[..., Any]]:
     def go(path: str, before: Callable[[Any], None] = lambda page: None, **options: Any) -> Any:
         contexts.append(browser.new_context(**options))
         page = contexts[-1].new_page()
-        page.set_default_timeout(30_000)
         page.on("console", lambda one: complaints.append(one.text) if one.type == "error" else None)
         page.on("pageerror", lambda one: complaints.append(str(one)))
         page.on("request", lambda one: None if one.url.startswith((site.address, "data:")) else foreign.append(one.url))

@@ -16,6 +16,7 @@ from sottovoce.service.shuffler.mixer import Mixer
 from sottovoce.service.shuffler.opening import sealed_route
 from sottovoce.service.shuffler.relay import Relay
 from sottovoce.service.shuffler.unsealing import public_key, unseal
+from tests.patience import PATIENCE
 from tests.service.studies import everyone, grr
 from tests.web.conftest import MODULE, collector_at_work, counted
 from tests.web.steps import answer, begin
@@ -45,7 +46,7 @@ def shuffled(tmp_path) -> Iterator[Any]:
             yield collector
         finally:
             server.should_exit = True
-            thread.join(20)
+            thread.join(PATIENCE)
 
 
 def test_a_page_of_somebody_else_and_the_participants_page_send_seals(browser, served, shuffled):

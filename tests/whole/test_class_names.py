@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-from tests.whole.parsed import nodes
+from scripts.parsed import nodes
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tests.whole.test_first_hour import agrees, steps
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +58,7 @@ def run(command: str, folder: Path, environment: dict[str, str]) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         input="\n" * 9,
     )
     assert done.returncode == 0, (command, done.stderr)
@@ -75,7 +76,7 @@ def served(command: str, folder: Path, environment: dict[str, str]) -> str:
         subprocess.run([sys.executable, "-c", CROWD, addresses["url"]], check=True, env=environment, cwd=folder)
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.wait(PATIENCE)
         process.stdout.close()
     return re.sub(r":\d{4,5}/", ":8000/", line)
 

@@ -8,12 +8,13 @@ from textwrap import dedent
 
 import pytest
 
-from scripts.mutants.cover import Cover, Traced
+from scripts.mutants.cover import Cover, Traced, _part, _together
 from scripts.mutants.graph import read_graph
 from scripts.mutants.operators import OPERATORS, Mutant, mutants
 from scripts.mutants.report import QUICK, SURVIVED, Justification, Result, Verdict, read_justifications
 from scripts.mutants.sample import files, is_critical, room, sample, weights
 from scripts.mutants.trees import Tree
+from tests.each import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,8 +28,8 @@ def changed(source: str, operator: str) -> set[str]:
     return set(found)
 
 
-@pytest.mark.parametrize(
-    ("source", "operator", "expected"),
+@for_each(
+    "source,operator,expected",
     [
         ("return a < b", "comparison", {"return (a <= b)"}),
         ("return a <= b == c", "comparison", {"return (a < b == c)", "return (a <= b != c)"}),
@@ -244,6 +245,25 @@ def test_the_first_batch_is_cheap() -> None:
 
 # --- one mutant -----------------------------------------------------------------------------------------------------
 @pytest.mark.slow
+def test_files_of_a_folder_are_traced_together_and_each_keeps_its_own_lines() -> None:
+    names = [f"tests/a/test_{number}.py" for number in range(10)]
+    assert _together([*names, "tests/b/test_b.py"]) == [names[:8], names[8:], ["tests/b/test_b.py"]]
+    seen = {"seconds": 1.0, "passed": True}
+    found = {
+        "collected": 6.0,
+        "names": ["", "a.py::x", "b.py::y", "a.py::z"],
+        "tests": {"a.py::x": seen, "b.py::y": seen, "a.py::z": seen},
+        "lines": {"f.py": {"1": [0], "2": [1, 2], "3": [3]}},
+    }
+    assert _part(found, "a.py", 2) == {
+        "collected": 3.0,
+        "names": ["", "a.py::x", "a.py::z"],
+        "tests": {"a.py::x": seen, "a.py::z": seen},
+        "lines": {"f.py": {"1": [0], "2": [1], "3": [2]}},
+    }
+    assert _part({}, "a.py", 2) == {}
+
+
 def test_a_mutant_is_killed_by_a_test_that_sees_it_and_the_source_is_restored(tmp_path: Path) -> None:
     source = "def larger(a, b):\n    return a if a > b else b\n"
     for name, text in {

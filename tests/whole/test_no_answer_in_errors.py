@@ -24,6 +24,7 @@ from sottovoce.files.arrow import from_arrow
 from sottovoce.protocols.ask import AskEveryone, AskOneOf
 from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
+from tests.each import for_each
 from tests.whole.sentinel import ANSWERS, NUMBER, TEXT, Seen, attempt, chain, planted, watched
 
 AGES, SIDE = sv.Integers(0, 9), sv.Interval(0, 1)
@@ -99,7 +100,7 @@ def test_an_answer_that_is_shown_is_noticed() -> None:
         assert attempt(way).marks() == [TEXT], way
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_a_domain_shows_no_answer_that_it_refuses(kind: str) -> None:
     domain, valid = EXAMPLES[kind]
     domain.encode(valid)

@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import sottovoce as sv
+from tests.each import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -80,7 +81,7 @@ def direct_requirements() -> list[str]:
     return sorted(names - {"sottovoce"})
 
 
-@pytest.mark.parametrize("name", direct_requirements())
+@for_each("name", direct_requirements())
 def test_every_direct_dependency_is_pinned_to_what_is_installed(name: str) -> None:
     assert name in pins(), f"constraints.txt does not pin {name}."
     try:

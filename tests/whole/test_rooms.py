@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.parsed import nodes
 from scripts.rooms import (
     ALLOWED,
     BESIDE,
@@ -28,7 +29,6 @@ from scripts.rooms import (
     module_path,
     room_of,
 )
-from tests.whole.parsed import nodes
 
 TESTS = Path(__file__).resolve().parents[1]
 SOURCE = TESTS.parent / "src" / PACKAGE

@@ -19,6 +19,7 @@ from sottovoce.core.statistic import STATISTICS, Statistic
 from sottovoce.estimate import decoder as decoders
 from sottovoce.study.planners.base import Planner
 from sottovoce.study.questions import file_kinds
+from tests.each import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "sottovoce"
@@ -62,7 +63,7 @@ def test_the_builder_of_a_mechanism_lies_where_its_line_says() -> None:
     assert files - named - helpers == {"mechanisms/distribution/gaussian.py", "mechanisms/mean/gaussian.py"}
 
 
-@pytest.mark.parametrize("kind", STATISTICS)
+@for_each("kind", STATISTICS)
 def test_a_statistic_has_a_module_of_its_kind_and_a_kernel(kind: str) -> None:
     home, statistic = STATISTICS[kind], load(STATISTICS[kind])
     assert home.startswith(f"core.statistic.{kind}:")
@@ -91,7 +92,7 @@ def test_each_question_is_in_the_list() -> None:
         assert question_class(kind).kind == kind
 
 
-@pytest.mark.parametrize("kind", QUESTIONS)
+@for_each("kind", QUESTIONS)
 def test_a_question_has_its_rooms(kind: str) -> None:
     room = question_class(kind).room
     evidence, checks = load(f"estimate.{room}.evidence"), load(f"testing.{room}")

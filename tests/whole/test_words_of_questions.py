@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from scripts.parsed import nodes
 from sottovoce.core.question import QUESTIONS
 from sottovoce.core.statistic import STATISTICS
-from tests.whole.parsed import nodes
+from tests.each import for_each
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "sottovoce"
 OWN = ("core/question/", "core/statistic/")
@@ -75,7 +76,7 @@ def test_no_name_of_a_question_or_statistic_is_compared() -> None:
     assert found() == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     "code",
     [
         'if mechanism.question == "mean": pass',

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Integers, Record, Select
+from sottovoce.core.domain import Integers, Interval, Record, Select
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism as build
-from sottovoce.estimate.comparison.associations import association, private_groups
+from sottovoce.estimate.comparison.associations import association_of_counts, private_groups_of_counts
 from sottovoce.estimate.comparison.chi_square import goodness_of_fit, homogeneity, independence
 from sottovoce.estimate.comparison.compare import compare
 from sottovoce.estimate.comparison.identity import identity_test
@@ -25,7 +25,9 @@ from sottovoce.estimate.comparison.permutation import permutation_test
 from sottovoce.estimate.comparison.simple_hypotheses import likelihood_ratio
 from sottovoce.estimate.comparison.stated_mean import z_test
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.fast.batch import Reports
+from sottovoce.estimate.frequency.laws import output_law
+from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma
+from sottovoce.protocols.simulate import simulate
 from sottovoce.tally.counts import simulate_counts
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
@@ -155,27 +157,52 @@ def _means(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> f
     return float(compare(*(_mean(point, part, rng) for part in np.split(drawn, [point["n"] // 4]))).p_value)
 
 
-def _reports(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> Reports:
-    """Reports of people in a random order."""
-    codes = rng.permutation(np.repeat(np.arange(len(shares)), rng.multinomial(point["n"], shares)))
-    return _mechanism(point, len(shares)).privatize(codes, seed=int(rng.integers(1 << 48)))
+def _paired(point: Mapping[str, Any], shares: Any, other: Any, rng: np.random.Generator) -> tuple[Mechanism, Ints]:
+    """The mechanism of a private answer, and how many people have each of its reports and each value of the other side.
+
+    Both sides are drawn independently for each person, as where one of them is permuted among people.
+    """
+    mechanism = _mechanism(point, len(shares))
+    rates = np.outer(shares @ output_law(mechanism.channel), other)
+    return mechanism, rng.multinomial(point["n"], rates.ravel() / rates.sum()).reshape(rates.shape)
 
 
 def _associated(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
     """The answer and a sex that is permuted among people, both private."""
-    sexes = _reports({**point, "mechanism": "grr"}, held("sex") / held("sex").sum(), rng)
-    return association(sexes, _reports(point, shares, rng)).p_value
+    sex = _built("grr", 2, str(point["epsilon"]))
+    mechanism, counts = _paired(point, shares, held("sex") / held("sex").sum() @ output_law(sex.channel), rng)
+    return association_of_counts(mechanism, sex, counts).p_value
 
 
 def _numbers_by_group(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
     """Public days in hospital, which are permuted among people with a private answer."""
-    return private_groups(_reports(point, shares, rng), rng.choice(numbers("days"), point["n"])).p_value
+    days, people = np.unique(numbers("days"), return_counts=True)
+    mechanism, counts = _paired(point, shares, people / people.sum(), rng)
+    return private_groups_of_counts(mechanism, days, counts).p_value
 
 
 def _texts_by_group(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
     """A public sex that is permuted among people with a private answer."""
-    sexes = np.where(rng.random(point["n"]) < 1 / 3, "f", "m")
-    return private_groups(_reports(point, shares, rng), sexes).p_value
+    mechanism, counts = _paired(point, shares, np.array([1, 2]) / 3, rng)
+    return private_groups_of_counts(mechanism, np.array(["f", "m"]), counts).p_value
+
+
+def _normal(point: Mapping[str, Any], n: int, rng: np.random.Generator) -> Estimate:
+    """The mean of normal answers with a known standard deviation, in a wide range."""
+    protocol = GaussianMeanKnownSigma(Interval(-1000, 1000), sigma=2, epsilon=str(point["epsilon"]), participants=n)
+    estimates: Any = simulate(protocol, rng.normal(170, 2, n), seed=int(rng.integers(1 << 48)))
+    estimate: Estimate = estimates["mean"]
+    return estimate
+
+
+def _stated_normal(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    return z_test(_normal(point, point["n"], rng), 170).p_value
+
+
+def _normal_means(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """Means of two samples of people of whom a quarter is in the first."""
+    sizes = point["n"] // 4, point["n"] - point["n"] // 4
+    return float(compare(*(_normal(point, size, rng) for size in sizes)).p_value)
 
 
 TESTS: dict[str, Callable[[Mapping[str, Any], Any, np.random.Generator], float]] = {
@@ -188,6 +215,8 @@ TESTS: dict[str, Callable[[Mapping[str, Any], Any, np.random.Generator], float]]
     "likelihood ratio": _simple,
     "z, stated mean": _stated,
     "z, two means": _means,
+    "z, stated mean of normal answers": _stated_normal,
+    "z, two means of normal answers": _normal_means,
     "association": _associated,
     "private group, number": _numbers_by_group,
     "private group, category": _texts_by_group,
@@ -208,7 +237,7 @@ def said(rows: Sequence[Mapping[str, Any]]) -> str:
     return (
         f"Answers are columns of real people: {', '.join(f'{name} ({most})' for name, (*_, most) in COLUMNS.items())},"
         " with the number of different answers. A quarter of the people is in the first of two samples, a third has the"
-        " first of two sexes. Numbers are the age and the days in hospital. Each"
+        " first of two sexes. Numbers are the age and the days in hospital. Normal answers are drawn in each run. Each"
         f" cell has {rows[0]['rows']:,} permutations, so that 5 % have a standard error of"
         f" {100 * (0.05 * 0.95 / float(rows[0]['rows'])) ** 0.5:.2f} points. {' '.join(summary(rows))}"
     )
@@ -229,6 +258,7 @@ HALVES = (
 )
 MEANS = (("age", "bernoulli", 1_500, 0.5), ("age", "piecewise", 5_000, 1.0), ("days", "piecewise", 50_000, 4.0))
 LARGE = (("diagnosis", "oue", 50_000, 2.0), ("diagnosis", "half-sets", 50_000, 2.0))
+NORMAL = (("normal", "known sigma", 1_500, 4.0), ("normal", "known sigma", 50_000, 1.0))
 GRID = (
     *(
         (test, *case)
@@ -237,14 +267,17 @@ GRID = (
     ),
     *(("permutation", *case) for case in CASES if case[1] == "grr"),
     *((test, *case) for test in ("goodness of fit", "equal shares") for case in HALVES),
-    *(("equal shares", *case) for case in LARGE),
+    *((test, *case) for test in ("goodness of fit", "equal shares") for case in LARGE),
+    ("identity", *LARGE[0]),
     *(
         (test, *case)
         for test in ("likelihood ratio", "private group, number", "private group, category")
         for case in LISTED
     ),
-    *(("association", *case) for case in LISTED[:3]),
+    *(("association", *case) for case in LISTED),
     *((test, *case) for test in ("z, stated mean", "z, two means") for case in MEANS),
+    *(("z, stated mean of normal answers", *case) for case in NORMAL),
+    ("z, two means of normal answers", "normal", "known sigma", 5_000, 2.0),
 )
 AXES = ("test", "column", "mechanism", "n", "epsilon")
 

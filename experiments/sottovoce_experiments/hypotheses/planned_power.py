@@ -7,6 +7,7 @@ exactly this much.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,14 +16,21 @@ import numpy as np
 from sottovoce.core.domain import Categories, Integers, Record, Select
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency, GroupMean, Mean
+from sottovoce.estimate.attributes.evidence import part_mechanisms
+from sottovoce.estimate.comparison.associations import association_of_counts, private_groups_of_counts
 from sottovoce.estimate.comparison.chi_square import goodness_of_fit, homogeneity, independence
 from sottovoce.estimate.comparison.compare import compare
+from sottovoce.estimate.comparison.identity import identity_test
 from sottovoce.estimate.comparison.permutation import permutation_test
 from sottovoce.estimate.comparison.stated_mean import z_test
+from sottovoce.estimate.comparison.watched import log_e_value
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.frequency.laws import output_law
+from sottovoce.estimate.mean.betting import Sides
 from sottovoce.study.plan import TestPlan, plan
 from sottovoce.study.power.test_of import TestOf
+from sottovoce.study.power.watched import LOOKS
 from sottovoce.tally.counts import simulate_counts
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.hypotheses.null import PAGE
@@ -32,6 +40,7 @@ ALPHA = 0.05
 SHARES, GRADES = Integers(0, 7), Integers(0, 10)
 TABLE = Select(Record({"a": Integers(0, 1), "b": Integers(0, 3)}), ["a", "b"])
 GROUPED = GroupMean(Categories(["a", "b", "c"]), GRADES)
+STATED = np.array([3, 3, 2, 2, 2, 2, 1, 1]) / 16  # shares of the identity test
 ORACLES = ["grr", "subset", "oue", "hadamard"]
 Check = Callable[[TestPlan, int, np.random.Generator], float]
 
@@ -121,6 +130,83 @@ def _groups(found: TestPlan, n: int, rng: np.random.Generator) -> float:
     return float(mechanism.estimate(mechanism.tally(reports)).test_equality().p_value)
 
 
+def _identical(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    law = STATED + found.difference * signs(8, rng)
+    return identity_test(_counted(found.best.mechanism, law, n, rng), STATED).p_value
+
+
+def _pairs(rows: Any, columns: Any, law: Floats, n: int, rng: np.random.Generator) -> Any:
+    """How many people have each pair of reports, for a law of pairs of answers."""
+    rates = rows.T @ law.reshape(2, 4) @ columns
+    return rng.multinomial(n, rates.ravel() / rates.sum()).reshape(rates.shape)
+
+
+def _associated(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    law = 1 / 8 + found.difference * np.outer([1, -1], signs(4, rng)).ravel()
+    first, second = part_mechanisms(found.best.mechanism)
+    counts = _pairs(output_law(first.channel), output_law(second.channel), law, n, rng)
+    return association_of_counts(first, second, counts).p_value
+
+
+def _public_category(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    law = 1 / 8 + found.difference * np.outer([1, -1], signs(4, rng)).ravel()
+    counts = _pairs(output_law(found.best.mechanism.channel), np.eye(4), law, n, rng)
+    return private_groups_of_counts(found.best.mechanism, np.array([*"abcd"]), counts).p_value
+
+
+def _public_number(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    """A number from 0 to 10 with a standard deviation of about 3.2 in each of eight groups."""
+    groups = rng.multinomial(n, np.full(8, 1 / 8))
+    spread = float(np.std(np.arange(11)))
+    held = [rng.multinomial(count, np.full(11, 1 / 11)) for count in groups]
+    rates = output_law(found.best.mechanism.channel)
+    values = [np.arange(11) + found.difference * spread * (group == 0) for group in range(8)]
+    labels = np.unique(np.concatenate(values))
+    counts = np.zeros((rates.shape[1], len(labels)), np.int64)
+    for group in range(8):
+        drawn = rng.multinomial(held[group], rates[group] / rates[group].sum())  # [value, output]
+        counts[:, np.searchsorted(labels, values[group])] += drawn.T
+    return private_groups_of_counts(found.best.mechanism, labels, counts).p_value
+
+
+@lru_cache(maxsize=64)
+def _both_reports(mechanism: Mechanism) -> Sides:
+    """The bets on the two readings of a mechanism."""
+    people = [mechanism.domain.labels()[0], mechanism.domain.labels()[-1]] * 100
+    estimate: Estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(people, seed=1)))
+    return next(iter(estimate.evidence.watched()))
+
+
+def _watched(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    """The smallest p-value of all looks at a share of one half, or at a mean of 5, in two samples."""
+    sides = _both_reports(found.best.mechanism)
+    middle = (sides.low + sides.high) / 2
+    two = found.test.samples == 2
+    means = (middle + found.difference / 2, middle - found.difference / 2) if two else (middle + found.difference,)
+    size = n // len(means) // LOOKS
+    first, second = sides.numbers
+    ones = [np.cumsum(rng.binomial(size, (mean - first) / (second - first), LOOKS)) for mean in means]
+    for look in range(LOOKS):
+        total = size * (look + 1)
+        seen = [replace(sides, counts=np.array([total - one[look], one[look]], float)) for one in ones]
+        log_e = _log_e_value(seen, middle)
+        if log_e >= -np.log(ALPHA):
+            return 0.0
+    return 1.0
+
+
+def _log_e_value(seen: list[Sides], stated: float) -> float:
+    if len(seen) == 1:
+        return float(np.logaddexp(seen[0].above(stated), seen[0].below(stated)) - np.log(2))
+    one, other = seen
+    pooled = float((one.counts + other.counts) @ one.numbers / (one.counts + other.counts).sum())
+    # The e-value is the smallest over all common means, so that one of them may be enough.
+    pooled = min(max(pooled, one.low), one.high)
+    rising, falling = one.above(pooled) + other.below(pooled), one.below(pooled) + other.above(pooled)
+    bound = float(np.logaddexp(rising, falling) - np.log(2))
+    return bound if bound < -np.log(ALPHA) else log_e_value(one, other)
+
+
 # By test: what is planned, the methods that are tried, and one run.
 TESTS: dict[str, tuple[TestOf, list[str] | None, Check]] = {
     "difference of a share": (TestOf(Frequency(SHARES)), ORACLES, _share),
@@ -131,6 +217,12 @@ TESTS: dict[str, tuple[TestOf, list[str] | None, Check]] = {
     "independence": (TestOf(Frequency(TABLE), test="independence"), ORACLES, _table),
     "equivalence": (TestOf(Frequency(SHARES), test="equivalence"), ORACLES, _equivalent),
     "stated mean": (TestOf(Mean(GRADES), test="stated"), ["bernoulli"], _stated),
+    "identity": (TestOf(Frequency(SHARES), test="identity"), ORACLES, _identical),
+    "association": (TestOf(Frequency(TABLE), test="association"), None, _associated),
+    "public category": (TestOf(Frequency(TABLE), test="public value"), None, _public_category),
+    "public number": (TestOf(Frequency(SHARES), test="public value"), None, _public_number),
+    "watched share": (TestOf(Frequency(Integers(0, 1)), watched=True), ["grr"], _watched),
+    "watched stated mean": (TestOf(Mean(GRADES), test="stated", watched=True), ["bernoulli"], _watched),
     "equal means of groups": (TestOf(GROUPED, test="groups"), ["group-bernoulli"], _groups),
 }
 
@@ -139,7 +231,8 @@ TESTS: dict[str, tuple[TestOf, list[str] | None, Check]] = {
 def planned(test: str, epsilon: float, n: int, power: float) -> TestPlan:
     """The plan, which gives the smallest difference that is seen."""
     about, methods, _ = TESTS[test]
-    found = plan(about, epsilon=str(epsilon), participants=n, power=power, methods=methods)
+    prior = STATED if test == "identity" else None
+    found = plan(about, epsilon=str(epsilon), participants=n, power=power, methods=methods, prior=prior)
     assert isinstance(found, TestPlan)
     return found
 
@@ -169,17 +262,21 @@ def said(rows: Sequence[Mapping[str, Any]]) -> str:
         "For each cell the plan (`sv.plan(sv.TestOf(...), power=...)`) gives the smallest difference that its test sees"
         " with this power at the level 5 %. The answers differ by exactly this much. Differences of all shares are root"
         " mean squares, in a random direction; equivalence is that of equal samples, and its difference is the margin."
+        " That of a public number is in standard deviations. Watched tests are e-values, looked at 20 times. The two"
+        " reports of an association share epsilon."
         f" Each cell has {rows[0]['rows']:,} runs, so that a power of 80 % has a standard error of"
         f" {100 * (0.16 / float(rows[0]['rows'])) ** 0.5:.1f} points. {' '.join(summary(rows))}"
     )
 
 
+ONE_REPORT = ((0.5, 50_000, 0.8), (1.0, 10_000, 0.8), (1.0, 10_000, 0.5), (4.0, 1_500, 0.9))
+TWO_REPORTS = ((1.0, 50_000, 0.8), (2.0, 10_000, 0.8), (2.0, 10_000, 0.5), (4.0, 1_500, 0.9))
 GRID = (
     *(
         (test, epsilon, n, power)
         for test in TESTS
         if test != "equal means of groups"
-        for epsilon, n, power in ((0.5, 50_000, 0.8), (1.0, 10_000, 0.8), (1.0, 10_000, 0.5), (4.0, 1_500, 0.9))
+        for epsilon, n, power in (TWO_REPORTS if test == "association" else ONE_REPORT)
     ),
     *(("equal means of groups", epsilon, n, 0.8) for epsilon, n in ((2.0, 10_000), (4.0, 3_000))),
 )

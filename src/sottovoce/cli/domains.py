@@ -111,7 +111,7 @@ class Allowed:
         if (self.categories is None) == (self.categories_file is None):
             raise ParameterError(_NOT_INFERRED)
         if self.categories is not None:
-            return Categories(cells(self.categories, skipinitialspace=True))
+            return _categories(self.categories)
         with naming("The file of categories"):
             return Categories(lines_of(str(self.categories_file), "The file of categories"))
 
@@ -197,9 +197,17 @@ def _record(names: Sequence[str], lists: str, *, whole: bool) -> Record:
     return Record({name: _domain(text, whole=whole) for name, text in zip(names, texts, strict=True)})
 
 
+def _categories(text: str) -> Categories:
+    """The categories of one list; a refusal names the option, which is all that a person has typed."""
+    values = cells(text, skipinitialspace=True)
+    if len(set(values)) < max(2, len(values)):
+        raise ParameterError("--categories needs two answers or more, all different, such as --categories yes,no.")
+    return Categories(values)
+
+
 def _domain(text: str, *, whole: bool) -> Domain:
     if EDGE not in text:
-        return Categories(cells(text.strip(), skipinitialspace=True))
+        return _categories(text.strip())
     low, *edges, high = (end.strip() for end in text.split(EDGE))
     if not edges:
         raise ParameterError(f"A number needs two intervals or more. {_FORM}")

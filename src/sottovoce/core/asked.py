@@ -1,4 +1,4 @@
-"""A question of a study: named, with its texts, and with reasons for giving no answer (`core/question/reasons.py`)."""
+"""A question of a study: named, with its texts, and with reasons for giving no answer (`core/domain/reasons.py`)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sottovoce.core.domain.reasons import listed_answers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.translated import MAX_TEXT, Texts, texts_by_language
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import Question
-from sottovoce.core.question.reasons import listed_answers
 
 _NO_LABELS = "The labels of a question must be a table by language, each of labels by answer."
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")

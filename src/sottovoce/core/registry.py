@@ -17,6 +17,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import (
     Attributes,
+    Boxes,
     Distribution,
     Frequency,
     GroupMean,
@@ -108,6 +109,9 @@ DISTRIBUTIONS = {
     "coded-wave": "design.distribution:build_coded",
     "mixed-wave": "design.mixed:build",
 }
+BOXES = {
+    "torus-wave": "design.boxes:build",
+}
 HALF_SETS = {
     "half-sets": "mechanisms.frequency.half_sets:build",
 }
@@ -119,6 +123,7 @@ BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Attributes: ATTRIBUTES,
     Distribution: DISTRIBUTIONS,
     HalfSets: HALF_SETS,
+    Boxes: BOXES,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
 ALIASES = {

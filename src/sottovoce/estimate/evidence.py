@@ -100,6 +100,7 @@ class Offer(Enum):
     LEVELS = "estimates of several levels of a hierarchy"
     TABLES = "contingency tables of several attributes"
     JOINED_REPORTS = "a report about every attribute of a person"
+    GRID = "shares of the cells of a grid over several fields"
     HALF_SETS = "counts of reports inside and outside of public half-sets"
 
 

@@ -1,8 +1,8 @@
 """One estimate from public strata: each has its own tally, and its size in the population is its weight.
 
-Individual weights are classes of strata: people with the same weight are one stratum. Where a good part of a stratum
-takes part, fewer people are left who could have answered otherwise: the finite-population correction lowers the part of
-the variance that is due to sampling, never that of the noise.
+Where a good part of a stratum takes part, fewer people are left who could have answered otherwise: the correction for
+finite populations lowers the part of the variance that is due to sampling, never that of the noise. Tallies may also be
+those of clusters drawn from strata, or of classes of people whose weights are calibrated to known margins.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.core.errors import NoCovarianceError, ParameterError
+from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_people
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
@@ -21,22 +21,29 @@ from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, Functional, weighted_without_fakes
+from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
-from sottovoce.estimate.request import Method, Target
+from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
+from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.estimate.sources import sources_of
+from sottovoce.estimate.survey.evidence import FEW_DRAWS, PartScores, WeighedEvidence
+from sottovoce.estimate.survey.groups import GroupScores, weighed_groups
+from sottovoce.estimate.survey.raking import raked
+from sottovoce.estimate.survey.units import Unit, Units
 from sottovoce.estimate.within_groups.evidence import of_table
 from sottovoce.estimate.within_groups.table import CellTable
 
+Margins = Mapping[str, Mapping[str, tuple[str, int]]]
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StrataEvidence(Evidence):
-    """Independent evidences of the same question, and the number of people in each stratum."""
+
+@dataclass(frozen=True, eq=False)
+class StrataEvidence(WeighedEvidence):
+    """Independent evidence of the same question, one for each stratum."""
 
     methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
     default: ClassVar[Method] = Method.NORMAL
     parts: tuple[Evidence, ...]
-    people: tuple[int, ...]
+    units: Units
 
     @property
     def noun(self) -> str:
@@ -47,36 +54,22 @@ class StrataEvidence(Evidence):
         return self.parts[0].axes
 
     @property
-    def n(self) -> int:
-        return int(sum(np.sum(part.n) for part in self.parts))
+    def question(self) -> Question | None:
+        return self.parts[0].question
 
     @property
     def limits(self) -> tuple[Any, Any]:
         return self.parts[0].limits
 
-    @property
-    def _weights(self) -> Floats:
-        sizes = np.array(self.people, float)
-        return np.asarray(sizes / sizes.sum())
-
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
-        return weighted_without_fakes(fakes, self.values(), self._weights[:, None], self.parts)
+        weights = np.array([unit.weight for unit in self.units.each]) / self.units.weight
+        return weighted_without_fakes(fakes, self.values(), weights[:, None], self.parts)
 
-    def values(self) -> Floats:
-        return np.asarray(sum(w * part.values() for w, part in zip(self._weights, self.parts, strict=True)))
+    def sentence(self, estimate: Estimate, level: float) -> str:
+        return self.parts[0].sentence(estimate, level)
 
-    def variances(self, target: Target) -> Floats:
-        """Sampling is without replacement from the people of each stratum; noise is added to every report."""
-        total = np.zeros(len(self.labels))
-        for weight, people, part in zip(self._weights, self.people, self.parts, strict=True):
-            noise = part.variances(Target.SAMPLE)
-            rest = np.maximum(part.variances(Target.POPULATION) - noise, 0) if target == Target.POPULATION else 0.0
-            asked = min(1.0, float(np.sum(part.n)) / people)
-            total += weight**2 * (noise + (1 - asked) * rest)
-        return total
-
-    def covariance(self, target: Target) -> Floats:
-        raise NoCovarianceError("The covariance of values that were combined over strata is not known.")
+    def normal(self, request: IntervalRequest) -> Bounds:
+        return self.student(request)
 
     def normal_is_poor(self) -> Flags:
         return np.asarray(np.any([part.normal_is_poor() for part in self.parts], axis=0))
@@ -86,56 +79,35 @@ class StrataEvidence(Evidence):
 
 
 @dataclass(frozen=True, eq=False)
-class StrataDistribution(DistributionEvidence):
+class StrataDistribution(WeighedEvidence, DistributionEvidence):
     """The distribution of all strata together: the shares of the same buckets, weighted."""
 
     methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
     default: ClassVar[Method] = Method.NORMAL
     counted: ClassVar[None] = None  # type: ignore[misc]
-    parts: tuple[tuple[float, DistributionEvidence], ...]
+    parts: tuple[DistributionEvidence, ...]
+    units: Units
 
     @property
     def buckets(self) -> Buckets:  # type: ignore[override]
-        return self.parts[0][1].buckets
+        return self.parts[0].buckets
 
     @property
     def question(self) -> Question | None:
-        return self.parts[0][1].question
-
-    @property
-    def n(self) -> int:
-        return sum(part.n for _, part in self.parts)
-
-    def values(self) -> Floats:
-        return np.asarray(sum(weight * part.values() for weight, part in self.parts))
-
-    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
-        rows = np.atleast_2d(weights)
-        spread = sum(weight**2 * part.functional(rows, target).covariance for weight, part in self.parts)
-        return Functional(rows @ self.values(), np.asarray(spread))
-
-    def covariance(self, target: Target) -> Floats:
-        return self.functional(np.eye(len(self.buckets)), target).covariance
-
-    def spreads(self, weights: Floats, target: Target = Target.POPULATION) -> Floats:
-        return np.asarray(sum(weight**2 * part.spreads(weights, target) for weight, part in self.parts))
+        return self.parts[0].question
 
     def excess_of(self, sums: ShareSums, level: float, target: Target | None) -> Floats:
-        every = [part.excess_of(ShareSums(part, sums.rows), level, target) for _, part in self.parts]
+        every = [part.excess_of(ShareSums(part, sums.rows), level, target) for part in self.parts]
         return np.asarray(np.max(every, axis=0))
 
     def few(self) -> str | None:
-        return next(filter(None, (part.few() for _, part in self.parts)), None)
+        if self.units.clustered and self.units.free < FEW_DRAWS:
+            return f"The normal interval is poor: only {sum(self.units.draws)} clusters were drawn."
+        return next(filter(None, (part.few() for part in self.parts)), None)
 
 
-def _together(parts: list[Evidence], people: list[int]) -> Evidence | None:
-    """Evidence of all strata where more than weighted means is asked of it: distributions, and cells of groups."""
-    weights = [count / sum(people) for count in people]
-    if all(isinstance(part, DistributionEvidence) for part in parts):
-        edges = [part.edges for part in parts]  # type: ignore[attr-defined]
-        if any(len(one) != len(edges[0]) or (one != edges[0]).any() for one in edges):
-            raise ParameterError("The distributions of strata must have the same buckets: serve them by one plan.")
-        return StrataDistribution(tuple(zip(weights, parts, strict=True)))  # type: ignore[arg-type]
+def _together(parts: list[Evidence], weights: Floats) -> Evidence | None:
+    """Evidence about cells of groups, whose shares are weighted; None for evidence without such cells."""
     tables = [getattr(part, "table", None) for part in parts]
     if not all(isinstance(table, CellTable) for table in tables):
         return None
@@ -146,26 +118,126 @@ def _together(parts: list[Evidence], people: list[int]) -> Evidence | None:
     return of_table(CellTable(first.asked, first.cells, tuple(sources)))
 
 
-def over_strata(estimates: Mapping[str, Estimate], people: Mapping[str, int]) -> Estimate:
-    """The estimate for all strata together, weighted by the number of people in each."""
-    if {*estimates} != {*people} or len(people) < 2:
+def _units(
+    parts: list[Evidence], weights: Floats, fractions: Floats, strata: list[str] | None, traits: Floats | None
+) -> Units:
+    """A unit for each part: a stratum of its own, a cluster of a stratum, or a class of calibrated weights."""
+    names = list(dict.fromkeys(strata or ()))
+    each = []
+    for place, (part, weight) in enumerate(zip(parts, weights, strict=True)):
+        n = int(np.sum(part.n))
+        known = isinstance(part, GroupMeansEvidence)
+        scores: Any = GroupScores(part.totals, part.totals) if known else PartScores(part)  # type: ignore[attr-defined]
+        stratum = names.index(strata[place]) if strata else 0 if traits is not None else place
+        each.append(Unit(stratum, place, 0 if traits is None else place, n, weight, weight**2 / n, scores))
+    count = len(names) if strata else 1 if traits is not None else len(parts)
+    units = Units(tuple(each), fractions[:count], bool(strata), traits)
+    if min(units.draws) < 2:
+        what = "cluster" if strata else "report"
+        raise ParameterError(f"A stratum has a single {what}, so its variance is unknown: merge it with another one.")
+    return units
+
+
+def _evidence(parts: list[Evidence], units: Units) -> Evidence:
+    """The evidence of all parts together."""
+    if all(isinstance(part, DistributionEvidence) for part in parts):
+        edges = [part.edges for part in parts]  # type: ignore[attr-defined]
+        if any(len(one) != len(edges[0]) or (one != edges[0]).any() for one in edges):
+            raise ParameterError("The distributions of strata must have the same buckets: serve them by one plan.")
+        return StrataDistribution(tuple(parts), units)  # type: ignore[arg-type]
+    if all(isinstance(part, GroupMeansEvidence) for part in parts):
+        groups: Any = parts
+        rates = sum(unit.weight * part.cells / part.n for unit, part in zip(units.each, groups, strict=True))
+        square = sum(unit.square for unit in units.each)
+        cubes = sum(unit.weight**3 / unit.n**2 for unit in units.each)
+        lopsided = units.n * cubes**2 / square**3
+        return weighed_groups(groups[0].mechanism, units.n, np.asarray(rates) / units.weight, units, lopsided)
+    return StrataEvidence(tuple(parts), units)
+
+
+def over_strata(
+    estimates: Mapping[str, Estimate],
+    people: Mapping[str, int] | None = None,
+    *,
+    clusters: Mapping[str, str] | None = None,
+    margins: Margins | None = None,
+) -> Estimate:
+    """The estimate for all strata together, weighted by the number of people in each.
+
+    Args:
+        estimates: One estimate of the same question for each stratum.
+        people: How many people each stratum has; for clusters how many people each stands for.
+        clusters: The stratum from which each was drawn, where the estimates are those of clusters.
+        margins: In place of `people`: for each stratum and public variable its category, and the people of that
+            category in the population. Weights are raked to meet all of them.
+
+    Returns:
+        The estimate; its notes say what is assumed.
+    """
+    names = list(estimates)
+    known = [one for one in (people, margins) if one is not None]
+    if len(known) != 1 or {*known[0]} != {*names} or len(names) < 2 or (clusters and {*clusters} != {*names}):
         raise ParameterError("Strata need an estimate and a number of people each, and there are at least two.")
-    for name, count in people.items():
-        check_people("people", "a stratum", count)
-        if estimates[name].n > count:
-            raise ParameterError("A stratum has more reports than people.")
-    names = list(people)
     first = estimates[names[0]]
     if any(part.question != first.question or list(part.labels) != list(first.labels) for part in estimates.values()):
         raise ParameterError("The estimates of strata must be about the same question.")
-    evidence = _together([estimates[name].evidence for name in names], [people[name] for name in names])
+    counts, traits = np.array([estimates[name].n for name in names], float), None
+    if people is not None:
+        weights = np.array([check_people("people", "a stratum", people[name]) for name in names], float)
+        if clusters is None and (counts > weights).any():
+            raise ParameterError("A stratum has more reports than people.")
+        fractions = np.zeros(len(names)) if clusters else counts / weights
+    else:
+        weights, traits = raked_strata(dict(zip(names, counts, strict=True)), margins or {})
+        fractions = np.zeros(len(names))
+    parts = [estimates[name].evidence for name in names]
+    evidence = None if clusters or traits is not None else _together(parts, weights / weights.sum())
     if evidence is None:
-        if not first.question.averages:
+        kinds = (DistributionEvidence, GroupMeansEvidence)
+        if not first.question.averages and not all(isinstance(part, kinds) for part in parts):
             raise ParameterError(
                 f"A {first.question.noun} is no weighted mean of that of each stratum. Ask for shares, means,"
                 " quantiles or a distribution, or report each stratum by itself."
             )
-        evidence = StrataEvidence(tuple(estimates[name].evidence for name in names), tuple(people.values()))
+        strata = None if clusters is None else [clusters[name] for name in names]
+        evidence = _evidence(parts, _units(parts, weights, fractions, strata, traits))
     sources = sources_of(source for name in names for source in estimates[name].sources)
     simulated = any(part.simulated for part in estimates.values())
-    return Estimate.of(first.question, evidence, sources, simulated=simulated)
+    notes = [assumptions(clustered=bool(clusters), calibrated=traits is not None)]
+    return Estimate.of(first.question, evidence, sources, notes=notes, simulated=simulated)
+
+
+def assumptions(*, clustered: bool, calibrated: bool) -> str:
+    """What must hold for values and intervals of strata, in one sentence."""
+    if calibrated:
+        return (
+            "This assumes that participants of a class stand for the people of that class, and that differences between"
+            " classes follow from the margins that weights were raked to."
+        )
+    drawn = (
+        "clusters were drawn independently at random within each stratum"
+        if clustered
+        else ("participants were drawn at random, without replacement, from the people of each stratum")
+    )
+    return f"This assumes that {drawn}."
+
+
+def raked_strata(counts: Mapping[str, float], margins: Margins) -> tuple[Floats, Floats]:
+    """Weights of strata that meet all margins, in proportion to counts where these allow; and their categories."""
+    variables = list(dict.fromkeys(variable for own in margins.values() for variable in own))
+    columns: dict[str, Any] = {}
+    for variable in variables:
+        people: dict[str, int] = {}
+        column = []
+        for name in counts:
+            if variable not in margins[name]:
+                raise ParameterError(f"Every stratum needs its category of {variable}: one has none.")
+            category, size = margins[name][variable]
+            if people.setdefault(category, size) != size:
+                raise ParameterError(
+                    f"A category of {variable} has two numbers of people: write the same one everywhere."
+                )
+            column.append(category)
+        columns[variable] = (column, people)
+    result = raked(np.array(list(counts.values()), float), columns)
+    return result.weights, result.traits[result.cells]

@@ -8,30 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.language.display import card
-from sottovoce.core.late import load
 from sottovoce.core.params import MAX_EPSILON, check_decimal, check_epsilon, check_integer, reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.request import Target
 from sottovoce.study import search
-from sottovoce.study.planners.base import OWNER, Option, Planner, Request, Ways, normal_quantile
-from sottovoce.study.power.groups import groups_planner
-from sottovoce.study.power.overall import chi_square_power, overall_planner, overall_power, strength_for
-from sottovoce.study.power.test_of import (
-    EQUIVALENCE,
-    GROUPS,
-    TestOf,
-    check_power,
-    difference_for,
-    error_for,
-    power_of_test,
-)
+from sottovoce.study.planners.base import OWNER, Option, Planner, Request, Ways, normal_quantile, question_planner
+from sottovoce.study.power.planners import test_planner
+from sottovoce.study.power.test_of import EQUIVALENCE, TestOf, check_power, difference_for, error_for, power_of_test
+from sottovoce.study.power.test_planner import TestPlanner
+from sottovoce.study.power.watched import LOOKS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,6 +186,7 @@ class TestPlan(Plan):
     """The plan of a test: participants, epsilon or the smallest difference, as `solved_for` says.
 
     Options are those of one sample of all participants. `power` is the probability that the test sees `difference`.
+    Tests with a power law of their own have a `planner`.
     """
 
     __test__: ClassVar[bool] = False  # pytest collects classes of such names
@@ -201,6 +194,7 @@ class TestPlan(Plan):
     test: TestOf
     difference: float
     power: float
+    planner: TestPlanner | None = field(default=None, repr=False, compare=False)
 
     @property
     def std_error(self) -> float:
@@ -209,12 +203,8 @@ class TestPlan(Plan):
 
     def power_of(self, difference: float) -> float:
         """The probability that a difference of this size is significant."""
-        if self.test.of_shares:
-            n = self.participants * self.test.balance**2
-            return overall_power(self.best.mechanism, difference, n, self.level, self.test.degrees)
-        if self.test.test == GROUPS:
-            planned = strength_for(self.power, self.test.degrees, self.level)
-            return chi_square_power(planned * (difference / self.difference) ** 2, self.test.degrees, self.level)
+        if self.planner is not None:
+            return self.planner.power_of(self.best.mechanism, difference, self.participants)
         return power_of_test(self.test, difference / self.std_error, self.level)
 
     def sentence(self) -> str:
@@ -224,18 +214,20 @@ class TestPlan(Plan):
         many = f" in each of {self.test.comparisons} comparisons" if self.test.comparisons > 1 else ""
         many = ", on average over all shares (root mean square)" if self.test.of_shares else many
         half = self.difference / 2
+        kind = f"an e-value, looked at {LOOKS} times," if self.test.watched else "a test"
         said = (
-            f"Take {self.best.method}: with {self.participants:,} participants{people} at epsilon {self.epsilon}, a"
-            f" test at the level {100 * self.level:g} %"
+            f"Take {self.best.method}: with {self.participants:,} participants{people} at epsilon {self.epsilon},"
+            f" {kind} at the level {100 * self.level:g} %"
         )
         if self.test.test == EQUIVALENCE:
             return (
                 f"{said} shows with probability {self.power:g}{many} that two equal samples differ by less than"
                 f" {self.difference:.3g}."
             )
+        chance = f"with probability {self.power:g}{many}"
         return (
-            f"{said} sees a difference of {self.difference:.3g} with probability {self.power:g}{many}. A difference of"
-            f" {half:.3g} is seen with probability {self.power_of(half):.2g}."
+            f"{said} sees a difference of {self.difference:.3g}{self.test.unit} {chance}. A difference of {half:.3g} is"
+            f" seen with probability {self.power_of(half):.2g}."
         )
 
 
@@ -306,7 +298,7 @@ def plan(
             "A plan needs two of epsilon, participants and an error (std_error or half_width), and finds the third."
         )
     request = Request(question, prior, None if methods is None else tuple(methods), mechanism, Target.of(target), level)
-    return _solved(load(f"study.planners.{question.room}:planner")(request), request, epsilon, participants, goal)
+    return _solved(question_planner(request), request, epsilon, participants, goal)
 
 
 def _solved(planner: Planner, request: Request, epsilon: Any, participants: int | None, goal: Goal | None) -> Plan:
@@ -337,23 +329,25 @@ def _plan_of_test(
     if sum(given) != 2:
         raise ParameterError("A plan of a test needs two of epsilon, participants and difference; it finds the third.")
     goal = None if test.difference is None else Decimal(repr(error_for(test, power, level)))
-    if test.of_shares or test.test == GROUPS:
-        names = None if options["methods"] is None else tuple(options["methods"])
-        request = Request(test.question, options["prior"], names, options["mechanism"], Target.POPULATION, level)
-        planner: Planner = (overall_planner if test.of_shares else groups_planner)(test, request, power)
+    names = None if options["methods"] is None else tuple(options["methods"])
+    request = Request(test.question, options["prior"], names, options["mechanism"], Target.POPULATION, level)
+    planner = test_planner(test, request, power)
+    if planner is not None:
         best = _solved(planner, request, epsilon, participants, None if goal is None else Goal(goal))
     else:
         best = plan(test.question, epsilon=epsilon, participants=participants, std_error=goal, **options)
     if goal is None:
         difference = difference_for(test, best.best.std_error, power, level)
-        return _as_test(best, "difference", test, difference, power)
-    return _as_test(best, best.solved_for, test, float(test.difference), power)
+        return _as_test(best, "difference", test, difference, power, planner)
+    return _as_test(best, best.solved_for, test, float(test.difference), power, planner)
 
 
-def _as_test(best: Plan, solved_for: str, test: TestOf, difference: float, power: float) -> TestPlan:
+def _as_test(
+    best: Plan, solved_for: str, test: TestOf, difference: float, power: float, planner: TestPlanner | None
+) -> TestPlan:
     """The plan of a test, from the plan of one sample of all participants."""
     known = {one.name: getattr(best, one.name) for one in fields(best)} | {"solved_for": solved_for}
-    unadvised = TestPlan(**known, test=test, difference=difference, power=power)
+    unadvised = TestPlan(**known, test=test, difference=difference, power=power, planner=planner)
     return replace(unadvised, advice=unadvised.sentence())
 
 

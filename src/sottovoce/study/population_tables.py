@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sottovoce.core.asked import Asked
+from sottovoce.core.domain.reasons import listed_answers
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question.reasons import listed_answers
 from sottovoce.study.population import LAWS, ExpectedAnswers, ExpectedAttribute, NumberLaw
 from sottovoce.study.question_tables import Notes
 from sottovoce.study.questions import study_question

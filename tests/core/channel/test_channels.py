@@ -511,7 +511,7 @@ REFUSED: list[Callable[[], Channel]] = [
 ]
 
 
-@pytest.mark.parametrize("index", range(len(REFUSED)))
+@for_each("index", range(len(REFUSED)))
 def test_a_wrong_node_is_refused(index: int) -> None:
     with pytest.raises(ParameterError) as caught:
         REFUSED[index]()

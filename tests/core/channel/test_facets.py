@@ -36,6 +36,7 @@ from sottovoce.core.channel import (
 from sottovoce.core.channel.facets import Facet, facet, need
 from sottovoce.core.domain import Sparse
 from sottovoce.core.late import load
+from tests.each import for_each
 
 MEMBERS = {
     "tag", "inputs", "codes", "codes_are_indices", "words", "sample", "payload_bits", "contains", "publics", "accepts",
@@ -60,7 +61,7 @@ def test_a_channel_has_the_members_that_every_node_implements() -> None:
     assert names == MEMBERS
 
 
-@pytest.mark.parametrize("kind", NODES)
+@for_each("kind", NODES)
 def test_a_node_without_a_facet_has_none_of_its_members(kind: str) -> None:
     node = CLASSES[kind]
     assert node.kind == kind and issubclass(node, Channel)
@@ -122,7 +123,7 @@ def test_parts_are_what_a_channel_is_made_of() -> None:
 
 
 # --- one line for each node --------------------------------------------------------------------------------------
-@pytest.mark.parametrize("kind", NODES)
+@for_each("kind", NODES)
 def test_the_kernels_of_a_node_lie_in_the_same_folder(kind: str) -> None:
     """Its own, or those of a node that it is a case of."""
     homes = [base.__module__ for base in CLASSES[kind].__mro__ if getattr(base, "kind", None) in NODES]

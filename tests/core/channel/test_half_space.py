@@ -33,6 +33,7 @@ from sottovoce.fast.words import WordStream
 from sottovoce.mechanisms.vector import linf
 from sottovoce.tally.tally import report_cells
 from sottovoce.testing.statistics import ALPHA
+from tests.each import for_each
 from tests.museum.tables import half_spaces
 
 SHORT = 8  # bits of a coin in tests: rejection really happens
@@ -66,7 +67,7 @@ def inner_codes(channel: HalfSpace) -> list[tuple[Fraction, ...]]:
 
 
 # --- the law, exactly ----------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("dimensions", range(1, 13))
+@for_each("dimensions", range(1, 13))
 def test_counts_of_vectors_are_those_of_all_vectors(dimensions: int) -> None:
     """With v = (1, ..., 1): how many have a positive sum, and the sum of these sums, are counted one by one."""
     sums = [2 * signs.bit_count() - dimensions for signs in range(1 << dimensions)]

@@ -34,6 +34,7 @@ from sottovoce.core.coins import SeededCoins
 from sottovoce.core.exact import law, worst_ratio
 from sottovoce.core.question import Frequency, Mean
 from sottovoce.core.statistic.outputs import CountOutputs
+from tests.each import for_each
 
 
 @st.composite
@@ -165,8 +166,8 @@ def test_rounding_is_exactly_unbiased_on_its_own_positions_and_reads_others_to_t
         rounding.ratio()
 
 
-@pytest.mark.parametrize(
-    ("build", "sentence"),
+@for_each(
+    "build,sentence",
     [
         (lambda: Rounding(1, 1, 4), "above low"),
         (lambda: Rounding(0, 1, 0), "steps"),
@@ -223,7 +224,7 @@ FOUR = Subset(4, 1, UNIT - 9)
 AGAIN = Then(Rounding(-10, -5, 4), SUB)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "build",
     [
         lambda: Then(Rounding(0, 4, 4), AGAIN),

@@ -14,6 +14,7 @@ from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Block, ListedSets, ShiftSets, channel_from_spec
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.exact import law
+from tests.each import for_each
 
 LISTED = ListedSets(("1100", "0110", "0011", "1001", "1011", "0100"))
 SETS = [
@@ -65,8 +66,8 @@ def test_a_specification_gives_them_back(sets: Any) -> None:
     assert channel_from_spec(channel.spec()).likelihood(1, 1) == channel.likelihood(1, 1)
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
+@for_each(
+    "make,sentence",
     [
         (lambda: ListedSets(("10", "0")), "equally long texts of 0 and 1"),
         (lambda: ListedSets(("10", "0x")), "equally long texts of 0 and 1"),

@@ -46,6 +46,7 @@ from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import PrivacyError, TooLargeError
 from sottovoce.core.exact import law, public_words, worst_ratio
 from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
+from tests.each import for_each
 
 INSTANCES = {"hints": 3, "keyed": 5, "hash": 4, "signs": 5}  # of each node, else 8
 Random = random.Random
@@ -247,7 +248,7 @@ def check_whole_law(channel: Channel, laws: dict[Any, dict[Any, Fraction]]) -> N
         assert need(channel, Numeric).moments(code) == enumerated
 
 
-@pytest.mark.parametrize("kind", NODES)
+@for_each("kind", NODES)
 def test_small_channels_are_plain_data_with_small_proofs(kind: str) -> None:
     for channel in instances(kind)[:4]:
         assert channel_from_spec(channel.spec()) == channel

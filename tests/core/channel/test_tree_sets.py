@@ -15,6 +15,7 @@ from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.tally.counts import simulate_cells
+from tests.each import for_each
 
 SETS = {
     "nodes": NodeSets(5, 1),
@@ -29,7 +30,7 @@ SETS = {
 }
 
 
-@pytest.mark.parametrize("name", SETS)
+@for_each("name", SETS)
 def test_the_outputs_of_a_set_are_its_members(name: str) -> None:
     sets = SETS[name]
     for code in range(sets.codes):
@@ -41,7 +42,7 @@ def test_the_outputs_of_a_set_are_its_members(name: str) -> None:
         assert members == {y for y in range(sets.outputs) if sets.member(code // sets.width * sets.width, y)}
 
 
-@pytest.mark.parametrize("name", SETS)
+@for_each("name", SETS)
 def test_the_law_is_the_likelihood_and_the_ratio_is_reached(name: str) -> None:
     sets = SETS[name]
     channel = Block(sets, UNIT * 9 // 10)

@@ -61,6 +61,7 @@ def test_the_covariance_at_stated_shares_is_that_of_the_law(name: str) -> None:
     assert np.abs((measured - covariance) / scale).max() < 5 / math.sqrt(RUNS)
 
 
+@pytest.mark.slow
 @for_each("name", ["grr", "oue"])
 def test_true_hypotheses_are_rejected_as_often_as_stated(name: str) -> None:
     """Goodness of fit, and equal shares in samples of unequal size, at few reports and with a rare category."""
@@ -96,6 +97,7 @@ def test_comparisons_of_shares_and_means_hold_their_level() -> None:
     check_null(means)
 
 
+@pytest.mark.slow
 def test_independence_is_rejected_as_often_as_stated_and_association_is_seen() -> None:
     mechanism, rng = sv.mechanism("grr", Select(RECORD, ["sex", "smoker"]), epsilon=2), np.random.default_rng(13)
     table = np.outer([0.6, 0.4], [0.7, 0.2, 0.1]).ravel()
@@ -254,6 +256,7 @@ def test_a_permutation_test_is_exact_and_agrees_with_chi_square() -> None:
 
 
 # --- power ------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_a_planned_test_has_its_power() -> None:
     """Over 400 studies with the planned number of participants; the standard error is 2 points."""
     question = sv.Frequency(FOUR)

@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import QUESTIONS, WithinGroups
+from sottovoce.core.question import QUESTIONS, Density, WithinGroups
 from sottovoce.estimate.comparison.test import Test
 
 pytestmark = pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
@@ -54,12 +54,13 @@ KINDS: dict[str, Callable[[int], sv.Estimate]] = {
     "cdf": read(sv.Cdf(LINE, (2, 5))),
     "range": read(sv.Range(LINE, 2, 5)),
     "quantile": read(sv.Quantile(LINE, ("0.5",))),
-    "density": read(sv.Density(LINE)),
+    "density": read(Density(LINE)),
     "circular-mean": lambda seed: estimated(
         sv.mechanism("square-wave", CLOCK, epsilon=3, buckets=12), [3.0, 4.0], seed, sv.CircularMean(CLOCK)
     ),
 }
 KINDS["half-sets"] = lambda seed: estimated(sv.mechanism("half-sets", LINE, epsilon=3), [1, 2, 5, 6], seed)
+KINDS["boxes"] = lambda seed: estimated(sv.mechanism("torus-wave", RECORD, epsilon=3), PEOPLE, seed)
 NO_DIFFERENCE = {"circular-mean"}
 
 

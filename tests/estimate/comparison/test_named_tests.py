@@ -153,6 +153,12 @@ def test_two_reports_of_each_person_have_pearsons_statistic_for_grr() -> None:
     assert test.rejects(0.999) and 0.2 < test.effect.value < 1  # type: ignore[union-attr]
     independent = association(first, m.privatize(rng.choice(4, 2_000), seed=3))
     assert not independent.rejects(0.999) and independent.n == 4_000
+    both = sv.mechanism("split-attributes", sv.Record({"a": FOUR, "b": FOUR}), epsilon=4, shares="grr")
+    people = [{"a": one, "b": other} for one, other in ((0, 0), (1, 1), (2, 2), (0, 3))] * 200
+    together = both.privatize(people, seed=1)
+    assert association(together).degrees == 9 and association(together).rejects(0.999)
+    with pytest.raises(ParameterError, match="split-attributes about two answers"):
+        association(first)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import ArcSets, Block, Rounding, Table, Then, Window
 from sottovoce.core.domain import Bins, Domain
 from sottovoce.core.errors import TooLargeError
-from sottovoce.core.question import question_from_spec
+from sottovoce.core.question import Density, question_from_spec
 from sottovoce.estimate.distribution.buckets import coded_buckets, even_buckets
 from sottovoce.estimate.distribution.evidence import buckets_of, from_cells, near_root
 from sottovoce.estimate.distribution.iterate import accelerated, iterate, smoothed
@@ -31,6 +31,7 @@ from sottovoce.estimate.evidence import slack_deviate
 from sottovoce.estimate.frequency.maximise import certificate, em_step
 from sottovoce.tally.laws import law_row
 from sottovoce.testing.statistics import ALPHA
+from tests.each import for_each
 
 pytestmark = pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
 
@@ -146,7 +147,10 @@ def test_chains_of_rounded_numbers_are_unbiased_and_near_the_least_variance(widt
         assert (chain.squares(even) < 2 * matrix.squares(even)).all()
 
 
-@pytest.mark.parametrize(("buckets", "epsilon"), [(2048, "0.1"), (65536, "0.1"), (65536, "20")])
+@pytest.mark.parametrize(
+    ("buckets", "epsilon"),
+    [(2048, "0.1"), *(pytest.param(65536, one, marks=pytest.mark.slow) for one in ("0.1", "20"))],
+)
 def test_thousands_of_buckets_are_decoded_at_any_budget(buckets: int, epsilon: str) -> None:
     m = sv.mechanism("square-wave", RANGE, epsilon=epsilon, buckets=buckets)
     grid = m.channel.first.steps  # type: ignore[attr-defined]
@@ -532,7 +536,7 @@ def test_questions_have_specifications() -> None:
         sv.Range(sv.Circle(24), 22, 2),
         sv.Cdf(AGES, (18, 19.5, 24.5)),  # all are at most the last of these
         sv.Quantile(AGES, (0.5,)),
-        sv.Density(AGES),
+        Density(AGES),
         sv.CircularMean(sv.Circle(24)),
     ]
     for question in questions:
@@ -542,8 +546,8 @@ def test_questions_have_specifications() -> None:
     assert questions[1].points == (Decimal("0.25"), Decimal("0.5"))  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
+@for_each(
+    "make,said",
     [
         (lambda: sv.Distribution(sv.Box(0, 1, 2)), "must be an Interval, Integers, Categories"),
         (lambda: sv.Distribution(RANGE, buckets=1), "The 'buckets' parameter of distribution must be an integer"),

@@ -24,6 +24,7 @@ from sottovoce.mechanisms.distribution.binned import best_bins, bias_of_curve, b
 from sottovoce.mechanisms.distribution.tree_common import block, node_block, share_variance
 from sottovoce.tally.counts import simulate_cells, simulate_counts
 from sottovoce.testing.statistics import ALPHA
+from tests.each import for_each
 
 UNIT_RANGE = sv.Interval(0, 1)
 # Name, buckets, epsilon, options. Levels of randomized response, of pools of 2, 3, 4 and 8 values, and ragged trees.
@@ -80,7 +81,7 @@ def test_scores_are_unbiased_and_the_fast_products_are_those_of_the_law(case: st
     assert np.allclose(decode._products(weights, rates), (scores * rates) @ scores.T, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 def test_errors_are_near_the_least_that_a_linear_decoder_can_have(case: str) -> None:
     law = law_of(case)
     rates, cumulative = law.mean(axis=0), np.tri(len(law))[:-1]

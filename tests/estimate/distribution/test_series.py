@@ -14,6 +14,7 @@ import sottovoce as sv
 from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel import HalfSpace, Rounding
 from sottovoce.core.domain import Domain
+from sottovoce.core.question import Density
 from sottovoce.estimate.decoders.gmm import MixtureFit
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.series import SeriesEvidence
@@ -125,7 +126,7 @@ def test_answers_say_that_they_are_those_of_a_projection() -> None:
     answers = np.random.default_rng(1).beta(5, 2, 20_000)
     found = m.estimate(m.tally(m.privatize(answers, seed=2)))
     about = "unbiased for the projection of the distribution onto the 5 functions that were asked about"
-    for one in (found, found.cdf([0.5]), found.mean(), found.range(0.2, 0.4), found.answer(sv.Density(RANGE))):
+    for one in (found, found.cdf([0.5]), found.mean(), found.range(0.2, 0.4), found.answer(Density(RANGE))):
         assert one.quality == about and about in one.explain()
     for ask in (found.variance, found.iqr, lambda: found.quantile("0.5")):
         with pytest.raises(sv.ParameterError, match=r"A truncated series tells shares, .* which a projection need not"):

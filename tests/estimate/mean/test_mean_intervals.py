@@ -18,7 +18,7 @@ from scipy import stats
 
 import sottovoce as sv
 from sottovoce.estimate.evidence import deviate
-from sottovoce.estimate.mean.betting import Bets, Sides, bets_for, bets_for_ever, log_capital
+from sottovoce.estimate.mean.betting import Bets, Sides, bets_for, bets_for_ever, log_capitals
 from sottovoce.estimate.mean.evidence import MeanEvidence, evidence
 from sottovoce.estimate.mean.single import bernstein, hoeffding
 from sottovoce.estimate.prior import Prior
@@ -87,7 +87,8 @@ def test_capital_is_a_product_of_what_bets_pay(numbers: list[float], mean: float
         for number, count in zip(numbers, counts, strict=True):
             capital *= (1 + size * (number - mean)) ** count
         expected += weight * capital
-    assert log_capital(np.array(numbers), counts, bets, mean) == pytest.approx(math.log(expected), abs=1e-9)
+    (capital,) = log_capitals(np.array(numbers), counts, bets, np.array([mean]))
+    assert capital == pytest.approx(math.log(expected), abs=1e-9)
 
 
 # --- bets ----------------------------------------------------------------------------------------------

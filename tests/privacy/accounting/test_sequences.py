@@ -78,6 +78,7 @@ def test_rappor_over_sequences() -> None:
     assert max(same) / min(same) <= math.exp(2 * rappor.epsilon_forever)
 
 
+@pytest.mark.slow
 def test_cohorts_and_sizes() -> None:
     toy = in_cohorts(4, 2, 2)
     losses = {sequence_loss(toy, 2, cohort=cohort) for cohort in range(toy.cohorts)}

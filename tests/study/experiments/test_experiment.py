@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -259,3 +260,23 @@ def test_many_differences_are_shown_by_their_p_values() -> None:
     card = study_cards(run.results, 6000)[0]
     assert card.picture.count("<tr role") == 16 and "The 15 surest of 24 differences." in card.picture
     assert len(card.numbers) == 24 and "“a3” is more frequent in arm “new”" in card.finding.headline
+
+
+def test_differences_are_shown_inside_their_possible_range() -> None:
+    """An unbiased difference may exceed 100 points, or the length of a scale; no page, report or export shows it so."""
+    told = SOURCE.replace("yes = 0.4", "yes = 0.0").replace("yes = 0.6", "yes = 1.0").replace("6000", "900")
+    hours = HOURS.replace("mean = 7\nsd = 1.5", "mean = 0\nsd = 0.1")
+    hours += '\n[experiment.new.population.hours]\nlaw = "normal"\nmean = 14\nsd = 0.1\n'
+    results = simulated(told + hours).results
+    lines = {one.asked.name: one.lines[0] for one in results.comparisons}
+    assert lines["plans"].high > 1 and lines["hours"].high > 14  # the numbers themselves are not changed
+    texts = [comparison_sentence(one) for one in results.comparisons]
+    texts += [text for one in study_cards(results, 900) if one.compares for _, text in one.rows]
+    texts.append(publication(results).split("Difference of", 1)[1])
+    shown = ReportDocument(results, results.study.plan(900).manifest(), TODAY).to_html()
+    texts += re.findall(r"by \d+[^<]*", shown)
+    assert len(texts) >= 7
+    for text in texts:
+        ends = [float(end) for pair in re.findall(r"(\d+\.?\d*) to (\d+\.?\d*)", text) for end in pair]
+        assert ends and max(ends) <= (100 if "point" in text else 14), text
+    assert re.search(r"by \d+\spoints \(\d+ to 100\)", texts[0]) and re.search(r"to 14(\.0)?\)", texts[1])

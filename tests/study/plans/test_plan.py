@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.question import QUESTIONS, HalfSets, Question, WithinGroups, question_class
+from sottovoce.core.question import QUESTIONS, Density, HalfSets, Question, WithinGroups, question_class
 from sottovoce.core.round import Protocol
 from sottovoce.study import search
 from sottovoce.study.plan import Goal
@@ -71,12 +71,12 @@ EVERY = [
 
 
 def test_every_question_has_a_planner() -> None:
-    read_from_distributions = {sv.CircularMean, sv.Density, sv.Quantile}
+    read_from_distributions = {sv.CircularMean, Density, sv.Quantile}
     assert {type(case.question) for case in CASES.values()} == {
         *map(question_class, QUESTIONS)
     } - read_from_distributions
     with pytest.raises(sv.ParameterError, match="plan for the distribution"):
-        sv.plan(sv.Density(sv.Interval(0, 1)), epsilon=1, participants=100)
+        sv.plan(Density(sv.Interval(0, 1)), epsilon=1, participants=100)
     with pytest.raises(sv.ParameterError, match="needs a prior"):
         sv.plan(sv.CircularMean(sv.Circle(24)), epsilon=1, participants=100)
 

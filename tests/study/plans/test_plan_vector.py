@@ -7,6 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.domain import Domain
+from tests.each import for_each
 
 
 @pytest.mark.slow
@@ -53,8 +54,8 @@ def test_the_first_choice_keeps_its_promise() -> None:
         assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(option.std_error, rel=0.11)
 
 
-@pytest.mark.parametrize(
-    ("domain", "options", "sentence"),
+@for_each(
+    "domain,options,sentence",
     [
         (sv.Interval(0, 1), {}, "domain"),
         (sv.Record({"a": sv.Categories(["x", "y"])}), {}, "a record of numbers"),

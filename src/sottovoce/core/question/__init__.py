@@ -21,6 +21,7 @@ QUESTIONS = {
     "density": "core.question.density:Density",
     "circular-mean": "core.question.circular_mean:CircularMean",
     "half-sets": "core.question.half_sets:HalfSets",
+    "boxes": "core.question.boxes:Boxes",
 }
 # Protocols ask several questions; a mechanism asks one, so that no specification names this kind.
 _OTHERS = (

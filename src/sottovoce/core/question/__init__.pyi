@@ -1,6 +1,7 @@
 # Written by `python -m scripts.write_stub` from the names in __init__.py.
 from sottovoce.core.question.attributes import Attributes as Attributes
 from sottovoce.core.question.base import Question as Question
+from sottovoce.core.question.boxes import Boxes as Boxes
 from sottovoce.core.question.cdf import Cdf as Cdf
 from sottovoce.core.question.circular_mean import CircularMean as CircularMean
 from sottovoce.core.question.density import Density as Density

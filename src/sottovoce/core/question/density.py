@@ -20,7 +20,7 @@ class Density(DistributionQuestion):
         >>> hours = sv.Interval(0, 12)
         >>> m = sv.mechanism("square-wave-discrete", hours, epsilon=2, buckets=4)
         >>> sleep = m.estimate(m.tally(m.privatize([1.5, 4.5, 7.5, 10.5] * 5000, seed=1)))
-        >>> sleep.answer(sv.Density(hours)).values.round(2)
+        >>> sleep.density().values.round(2)
         array([0.08, 0.08, 0.08, 0.08])
 
     See also:

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain, View
+from sottovoce.core.domain.reasons import ANSWERED, any_answer, with_answered
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.params import check_decimal, reject
 from sottovoce.core.question.base import Question
 from sottovoce.core.question.read import question_class
-from sottovoce.core.question.reasons import ANSWERED, any_answer, with_answered
 
 Ends = tuple[Any, Any]  # the first and the last value of an interval; without a first value it starts with the domain
 _CLOSEST = 2.0**-32  # of the size of its ends that a continuum may be long: 16 bits for buckets, 5 inside each of them

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.reasons import listed_answers, with_categories
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question
-from sottovoce.core.question.reasons import listed_answers, with_categories
 
 
 @dataclass(frozen=True, slots=True)

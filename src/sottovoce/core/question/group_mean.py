@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from sottovoce.core.declared import delegated
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.pair import Pair
+from sottovoce.core.domain.reasons import any_answer, listed_answers, with_categories
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question, check_numbers
-from sottovoce.core.question.reasons import any_answer, listed_answers, with_categories
 from sottovoce.core.specs import take
 
 

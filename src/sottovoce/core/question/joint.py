@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.plain import Categories, Record
+from sottovoce.core.domain.reasons import MOST_LISTED, with_categories
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question.base import Question
-from sottovoce.core.question.reasons import MOST_LISTED, with_categories
 from sottovoce.core.specs import Spec, take
 
 MOST_CELLS = 4096  # of one table: a report has a bit for each cell

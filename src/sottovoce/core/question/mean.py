@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
+from sottovoce.core.domain.reasons import ANSWERED, any_answer, with_answered
 from sottovoce.core.question.base import Question, check_numbers
 from sottovoce.core.question.group_mean import GroupMean
-from sottovoce.core.question.reasons import ANSWERED, any_answer, with_answered
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 from sottovoce.core.declared import delegated
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.pair import Pair
+from sottovoce.core.domain.reasons import any_answer, listed_answers, with_categories
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question.base import Question
 from sottovoce.core.question.distribution_domain import DistributionQuestion
 from sottovoce.core.question.frequency import Frequency
 from sottovoce.core.question.read import question_from_brief
-from sottovoce.core.question.reasons import any_answer, listed_answers, with_categories
 from sottovoce.core.specs import Spec, take
 
 

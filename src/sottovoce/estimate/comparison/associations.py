@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from sottovoce.core.channel import Channel
+from sottovoce.core.channel.shapes import each_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
+from sottovoce.estimate.attributes.evidence import part_mechanisms
 from sottovoce.estimate.comparison.chi_square import cramers_v
 from sottovoce.estimate.comparison.test import Effect, Test
 from sottovoce.estimate.decoders.simplex import simplex
@@ -28,6 +29,7 @@ from sottovoce.estimate.frequency.maximise import maximise
 from sottovoce.estimate.frequency.mixture import Dense
 from sottovoce.estimate.sources import EstimateSource
 from sottovoce.fast.batch import Reports, checked
+from sottovoce.fast.kernels.compose.each import unpacked
 
 NONE = 1e-9  # of the largest eigenvalue, below which a direction has no variance
 MOST_EM = 1 << 20  # pairs of answers times pairs of reports whose likelihood is maximised
@@ -38,11 +40,11 @@ NUMBERED = (
 )
 
 
-def association(first: Reports, second: Reports) -> Test:
+def association(first: Reports, second: Reports | None = None) -> Test:
     """Test that two private answers are independent, from two reports of each person.
 
     Args:
-        first: Reports about one answer, one for each person.
+        first: Reports about one answer, one for each person; or reports of `split-attributes` about two answers.
         second: Reports of the same people, in the same order, about the other answer. Their budgets add up.
 
     Returns:
@@ -60,16 +62,25 @@ def association(first: Reports, second: Reports) -> Test:
         >>> association(smokes, coughs).p_value < 0.01
         True
     """
+    if second is None:
+        first, second = _two_answers(first)
     if len(first) != len(second):
         raise ParameterError(
             f"association needs two reports of each person. Got {len(first)} and {len(second)} reports."
         )
-    one, other = _scored(first), _scored(second)
-    pairs = np.zeros((one.scores.shape[1], other.scores.shape[1]))
-    np.add.at(pairs, (one.outputs, other.outputs), 1)
-    statistic, degrees = _statistic(pairs, one.centred, other.centred, len(first))
+    pairs = np.zeros((_outputs(first), _outputs(second)), np.int64)
+    np.add.at(pairs, (_numbers(first), _numbers(second)), 1)
+    return association_of_counts(first.mechanism, second.mechanism, pairs, first.simulated or second.simulated)
+
+
+def association_of_counts(first: Mechanism, second: Mechanism, pairs: Ints, simulated: bool = False) -> Test:
+    """The test of `association` from the number of people with each pair of reports."""
+    n = int(pairs.sum())
+    one, other = _scored(first, pairs.sum(axis=1)), _scored(second, pairs.sum(axis=0))
+    statistic, degrees = _statistic(pairs, one.centred, other.centred, n)
     effect = Effect("Cramer's V", cramers_v(_joint_shares(one, other, pairs)))
-    return _result("Both answers are independent.", statistic, degrees, effect, (first, second))
+    sources = EstimateSource(first, n), EstimateSource(second, n)
+    return _result("Both answers are independent.", statistic, degrees, effect, sources, simulated)
 
 
 def private_groups(reports: Reports, values: Any) -> Test:
@@ -91,21 +102,27 @@ def private_groups(reports: Reports, values: Any) -> Test:
         True
     """
     public = np.asarray(values)
+    outputs = _outputs(reports)
     if public.shape != (len(reports),):
         raise ParameterError(f"One value for each report is needed. Got {len(public)} values, {len(reports)} reports.")
-    scored = _scored(reports)
-    numeric = public.dtype.kind in "iufb"
     labels, place = np.unique(public, return_inverse=True)
     if len(labels) < 2:
         raise ParameterError("The public values are all the same: there is nothing to test.")
-    pairs = np.zeros((scored.scores.shape[1], len(labels)))
-    np.add.at(pairs, (scored.outputs, place), 1)
+    pairs = np.zeros((outputs, len(labels)), np.int64)
+    np.add.at(pairs, (_numbers(reports), place), 1)
+    return private_groups_of_counts(reports.mechanism, labels, pairs, reports.simulated)
+
+
+def private_groups_of_counts(mechanism: Mechanism, labels: Any, pairs: Ints, simulated: bool = False) -> Test:
+    """The test of `private_groups` from the number of people with each report and each public value."""
+    scored, n = _scored(mechanism, pairs.sum(axis=1)), int(pairs.sum())
+    numeric = labels.dtype.kind in "iufb"
     if numeric and not np.isfinite(labels.astype(float)).all():
         raise ParameterError("The public values must be finite numbers.")
     held = labels.astype(float)[:, None] if numeric else np.eye(len(labels))
-    centred = held - pairs.sum(axis=0) @ held / len(reports)
-    statistic, degrees = _statistic(pairs, scored.centred, centred, len(reports))
-    joint = scored.scores @ pairs / len(reports)  # unbiased shares of group and value
+    centred = held - pairs.sum(axis=0) @ held / n
+    statistic, degrees = _statistic(pairs, scored.centred, centred, n)
+    joint = scored.scores @ pairs / n  # unbiased shares of group and value
     if numeric:
         means = (joint @ held)[:, 0] / np.where(scored.mean > 0, scored.mean, np.nan)
         effect = Effect(
@@ -113,25 +130,25 @@ def private_groups(reports: Reports, values: Any) -> Test:
         )
     else:
         effect = Effect("Cramer's V", cramers_v(simplex(joint.ravel()).reshape(joint.shape)))
-    return _result("The public value does not depend on the private group.", statistic, degrees, effect, (reports,))
+    said = "The public value does not depend on the private group."
+    return _result(said, statistic, degrees, effect, (EstimateSource(mechanism, n),), simulated)
 
 
-def _joint_shares(one: _Scored, other: _Scored, pairs: Floats) -> Floats:
+def _joint_shares(one: _Scored, other: _Scored, pairs: Ints) -> Floats:
     """The joint shares of largest likelihood; the nearest shares to the unbiased ones where tables are very large."""
     seen = np.flatnonzero(pairs.ravel())
     shape = len(one.scores), len(other.scores)
     if shape[0] * shape[1] * pairs.size > MOST_EM:
         return simplex((one.scores @ pairs @ other.scores.T).ravel() / pairs.sum()).reshape(shape)
     law = np.asarray(np.kron(output_law(one.channel), output_law(other.channel)), np.float64)
-    shares, _ = maximise(Dense(law.T[seen], pairs.ravel()[seen]), tolerance=1e-6)
+    shares, _ = maximise(Dense(law.T[seen], pairs.ravel()[seen].astype(float)), tolerance=1e-6)
     return np.asarray(shares.reshape(shape))
 
 
 class _Scored(NamedTuple):
-    """The output of each report, the score of each output for each answer, and their mean."""
+    """The score of each output for each answer, and their mean."""
 
     channel: Channel
-    outputs: NDArray[Any]
     scores: Floats
     mean: Floats
 
@@ -141,22 +158,42 @@ class _Scored(NamedTuple):
         return np.asarray((self.scores - self.mean[:, None]).T)
 
 
-def _scored(reports: Reports) -> _Scored:
+def _scored(mechanism: Mechanism, cells: Ints) -> _Scored:
+    evidence = from_cells(mechanism, int(cells.sum()), cells)
+    channel = mechanism.channel
+    return _Scored(channel, evidence.cell_scores(mechanism, np.arange(channel.inputs)), evidence.values())
+
+
+def _outputs(reports: Reports) -> int:
+    """How many different reports a mechanism with numbered reports can send; others are refused."""
     if not isinstance(reports, Reports):
         raise ParameterError(f"This test needs the reports of each person: m.privatize(...). {NUMBERED}")
     mechanism: Mechanism = reports.mechanism
-    channel, question = mechanism.channel, mechanism.question
+    channel = mechanism.channel
     plain = isinstance(mechanism.statistic, CountOutputs) and not channel.publics and channel.inputs <= MAX_LAW
-    if not plain or not question.has_overall_test:
+    if not plain or not mechanism.question.has_overall_test:
         raise ParameterError(NUMBERED)
-    payload = checked(mechanism, reports.payload, reports.public).payload.astype(np.int64)
-    cells: Ints = np.bincount(payload, minlength=mechanism.cells)
-    evidence = from_cells(mechanism, len(reports), cells)
-    scores = evidence.cell_scores(mechanism, np.arange(channel.inputs))
-    return _Scored(channel, payload, scores, evidence.values())
+    return mechanism.cells
 
 
-def _statistic(pairs: Floats, one: Floats, other: Floats, n: int) -> tuple[float, int]:
+def _numbers(reports: Reports) -> Ints:
+    """The number of each report."""
+    return checked(reports.mechanism, reports.payload, reports.public).payload.astype(np.int64)
+
+
+def _two_answers(reports: Reports) -> tuple[Reports, Reports]:
+    """The reports about each of two answers, where each person's report holds both."""
+    bundle = each_of(reports.mechanism.channel) if isinstance(reports, Reports) else None
+    if bundle is None or len(bundle.channels) != 2:
+        raise ParameterError("association needs two batches of reports, or one of split-attributes about two answers.")
+    mechanisms = part_mechanisms(reports.mechanism)
+    masks = checked(reports.mechanism, reports.payload, reports.public).payload
+    parts = (part for _, part in unpacked(bundle, masks))
+    first, second = (Reports(m, part, None, reports.simulated) for m, part in zip(mechanisms, parts, strict=True))
+    return first, second
+
+
+def _statistic(pairs: Ints, one: Floats, other: Floats, n: int) -> tuple[float, int]:
     """The statistic and its degrees of freedom, from a table of counts and the centred scores of its two sides."""
     cross = one.T @ pairs @ other
     first, second = (
@@ -176,8 +213,8 @@ def _inverse(matrix: Floats) -> tuple[Floats, int]:
     return np.asarray((vectors[:, kept] / values[kept]) @ vectors[:, kept].T), int(kept.sum())
 
 
-def _result(said: str, statistic: float, degrees: int, effect: Effect, batches: tuple[Reports, ...]) -> Test:
-    simulated = any(one.simulated for one in batches)
-    sources = tuple(EstimateSource(one.mechanism, len(one)) for one in batches)
+def _result(
+    said: str, statistic: float, degrees: int, effect: Effect, sources: tuple[EstimateSource, ...], simulated: bool
+) -> Test:
     p_value = float(chdtrc(degrees, max(statistic, 0.0))) if degrees else 1.0
     return Test(said, statistic, p_value, "chi-square", degrees, effect, VALID, sources=sources, simulated=simulated)

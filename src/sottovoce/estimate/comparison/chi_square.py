@@ -82,12 +82,8 @@ def homogeneity(estimates: Sequence[Estimate]) -> Test:
         if tuple(one.labels) != tuple(estimates[0].labels):
             raise ParameterError("A test of equal shares needs estimates of the same categories.")
     values = np.stack([one.evidence.values() for one in estimates])
-    weights = np.array([[one.n] for one in estimates], float)
-    for _ in range(2):  # mechanisms may differ: the second pass weights each by its precision at the common shares
-        pooled = simplex((weights * values).sum(axis=0) / weights.sum(axis=0))
-        covariances = [covariance_at(one.mechanism, pooled) / one.n for one in estimates]
-        weights = np.stack([1 / np.diag(covariance) for covariance in covariances])
-    statistic = sum_along_simplex(values, covariances)
+    same = len({one.mechanism.fingerprint for one in estimates}) == 1
+    statistic = (_of_one_mechanism if same else _of_several_mechanisms)(estimates, values)
     degrees = (len(estimates) - 1) * (values.shape[1] - 1)
     spread = Effect("largest difference of a share", float(np.ptp(values, axis=0).max()))
     return _result("All samples have the same shares.", statistic, degrees, spread, estimates, LARGE)
@@ -182,6 +178,24 @@ def _two_way(estimate: Estimate, one: str, other: str) -> _TwoWay:
     if rows * columns != len(labels):
         raise ParameterError("A test of independence needs the share of every pair of answers.")
     return _TwoWay((str(names[0]), str(names[1])), rows, columns)
+
+
+def _of_one_mechanism(estimates: Sequence[Estimate], values: Floats) -> float:
+    """The statistic of equal shares, where one report has the same covariance in all samples."""
+    people = np.array([[one.n] for one in estimates], float)
+    together = (people * values).sum(axis=0) / people.sum()
+    covariance = covariance_at(estimates[0].mechanism, simplex(together))
+    return float(along_simplex_many(np.sqrt(people) * (values - together), covariance).sum())
+
+
+def _of_several_mechanisms(estimates: Sequence[Estimate], values: Floats) -> float:
+    """The statistic of equal shares, where each sample is weighted by its precision at the common shares."""
+    weights = np.array([[one.n] for one in estimates], float)
+    for _ in range(2):
+        pooled = simplex((weights * values).sum(axis=0) / weights.sum(axis=0))
+        covariances = [covariance_at(one.mechanism, pooled) / one.n for one in estimates]
+        weights = np.stack([1 / np.diag(covariance) for covariance in covariances])
+    return sum_along_simplex(values, covariances)
 
 
 # --- statistics ---------------------------------------------------------------------------------------------------

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.comparison.chi_square import LARGE, check_shares, stated_shares
 from sottovoce.estimate.comparison.null_law import covariance_at
 from sottovoce.estimate.comparison.tails import Cumulants, upper_tail
 from sottovoce.estimate.comparison.test import Effect, Test
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Floats
 
 NONE = 1e-9  # of the largest eigenvalue, below which a direction has no variance
 
@@ -43,8 +46,7 @@ def identity_test(estimate: Estimate, shares: Any) -> Test:
     """
     check_shares(estimate, "identity_test")
     stated = stated_shares(estimate, shares)
-    weights = np.linalg.eigvalsh(covariance_at(estimate.mechanism, stated))
-    weights = weights[weights > NONE * weights[-1]]
+    weights = _null_weights(estimate.mechanism, tuple(stated.tolist()))
     away = estimate.evidence.values() - stated
     statistic = estimate.n * float(away @ away)
     distance = Effect("distance of the shares", float(np.sqrt(max(0.0, (statistic - weights.sum()) / estimate.n))))
@@ -60,15 +62,30 @@ def identity_test(estimate: Estimate, shares: Any) -> Test:
     )
 
 
-def squares_tail(weights: Any, x: float) -> float:
-    """P(sum of weights times squares of independent standard normal numbers >= x)."""
+@lru_cache(maxsize=8)
+def _null_weights(mechanism: Mechanism, stated: tuple[float, ...]) -> Floats:
+    """The weights of the squares; many samples are often tested for the same shares."""
+    return directions(covariance_at(mechanism, np.array(stated)))[0]
+
+
+def directions(covariance: Floats) -> tuple[Floats, Floats]:
+    """The variances of independent directions of the shares, and these directions as columns."""
+    values, vectors = np.linalg.eigh(covariance)
+    varies = values > NONE * values[-1]
+    return values[varies], vectors[:, varies]
+
+
+def squares_tail(weights: Any, x: float, shifts: Any = 0.0) -> float:
+    """P(sum of weights times squares of independent normal numbers >= x); their means have these squares."""
     largest = float(weights.max())
 
     def cumulants(t: float) -> Cumulants:
         left = 1 - 2 * t * weights
-        scaled = weights / left
-        value = -0.5 * float(np.log(left).sum())
-        return Cumulants(value, float(scaled.sum()), 2 * float((scaled**2).sum()))
+        scaled, moved = weights / left, shifts / left
+        value = -0.5 * float(np.log(left).sum()) + t * float((scaled * shifts).sum())
+        first = float((scaled * (1 + moved)).sum())
+        return Cumulants(value, first, 2 * float((scaled**2 * (1 + 2 * moved)).sum()))
 
-    skewness = 8 * float((weights**3).sum()) / (2 * float((weights**2).sum())) ** 1.5
+    second = 2 * float((weights**2 * (1 + 2 * shifts)).sum())
+    skewness = 8 * float((weights**3 * (1 + 3 * shifts)).sum()) / second**1.5
     return upper_tail(cumulants, x, skewness, (-np.inf, 1 / (2 * largest)))

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.comparison.test import E_VALUE, Effect, Test
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.mean.betting import Sides
 from sottovoce.estimate.sources import EstimateSource
 
@@ -76,20 +75,20 @@ def log_e_value(one: Sides, other: Sides) -> float:
     bound the product inside, and ranges are divided until the bound is close.
     """
 
-    @lru_cache(None)
-    def at(mean: float) -> tuple[float, float, float, float]:
-        return one.above(mean), one.below(mean), other.above(mean), other.below(mean)
-
-    open_ranges, closed = [*pairwise(_first_ends(one, other))], math.inf
+    left, right = _pairs(_first_ends(one, other))
+    closed = math.inf
     for _ in range(MOST_ROUNDS):
-        bounds = [_bound(at(left), at(right)) for left, right in open_ranges]
-        reached = min(_bound(at(mean), at(mean)) for pair in open_ranges for mean in pair)
-        kept = [pair for pair, bound in zip(open_ranges, bounds, strict=True) if bound < min(reached, closed) - CLOSE]
-        closed = min([closed, *(bound for bound in bounds if bound >= min(reached, closed) - CLOSE)])
-        if not kept:
+        starts, ends = (_logs(one, other, means) for means in (left, right))
+        bounds = _bounds(starts, ends)
+        reached = min(float(_bounds(logs, logs).min()) for logs in (starts, ends))
+        is_open = bounds < min(reached, closed) - CLOSE
+        closed = float(min([closed, *bounds[~is_open]]))
+        if not is_open.any():
             return closed - math.log(2)
-        open_ranges = [pair for left, right in kept for pair in _divided(left, right)]
-    return min(closed, *(_bound(at(left), at(right)) for left, right in open_ranges)) - math.log(2)
+        lowest = float(bounds.min())
+        steps = np.linspace(left[is_open], right[is_open], PIECES + 1)
+        left, right = steps[:-1].ravel(), steps[1:].ravel()
+    return min(closed, lowest) - math.log(2)
 
 
 def _first_ends(one: Sides, other: Sides) -> list[float]:
@@ -104,13 +103,18 @@ def _first_ends(one: Sides, other: Sides) -> list[float]:
     return [low, *sorted({*inside}), high]
 
 
-def _bound(left: tuple[float, ...], right: tuple[float, ...]) -> float:
-    """The least logarithm of the sum of both products between two means."""
-    return float(np.logaddexp(right[0] + left[3], left[1] + right[2]))
+def _pairs(ends: list[float]) -> tuple[Floats, Floats]:
+    return np.array(ends[:-1]), np.array(ends[1:])
 
 
-def _divided(left: float, right: float) -> list[tuple[float, float]]:
-    return [*pairwise(np.linspace(left, right, PIECES + 1).tolist())]
+def _logs(one: Sides, other: Sides, means: Floats) -> tuple[Floats, ...]:
+    """Evidence that the first mean is above and below each number, and that the second is."""
+    return one.all_above(means), one.all_below(means), other.all_above(means), other.all_below(means)
+
+
+def _bounds(left: tuple[Floats, ...], right: tuple[Floats, ...]) -> Floats:
+    """The least logarithm of the sum of both products between two means, for many pairs of them."""
+    return np.asarray(np.logaddexp(right[0] + left[3], left[1] + right[2]))
 
 
 def _test(said: str, log_capital: float, effect: Effect, valid: str, sources: Sources, simulated: bool) -> Test:

@@ -68,24 +68,28 @@ class Buckets:
         """A value as a number on the axis of the edges."""
         return float(self.domain.encode(value)) if self.domain.choices is not None else float(value)
 
+    def span(self, low: Any, high: Any) -> tuple[float, float]:
+        """Where what lies between two values begins and ends, both included; from the start if `low` is None."""
+        return float(self.edges[0]) if low is None else self._before(low), self._after(high)
+
     def between(self, low: Any, high: Any) -> Floats:
         """The part of each bucket from one value to another, both included; on a circle also over its end.
 
         Without `low`, from the start of the domain.
         """
-        first, last = self.edges[0] if low is None else self._before(low), self._after(high)
+        first, last = self.span(low, high)
         parts = self._below(last) - self._below(first)
         return parts if first <= last else 1 + parts
 
     def sure(self, low: Any, high: Any) -> Floats:
         """One for each bucket that lies between two values as a whole, else zero; from the start if `low` is None."""
-        first, last = self.edges[0] if low is None else self._before(low), self._after(high)
+        first, last = self.span(low, high)
         left, right = self.edges[:-1] >= first - self._tiny, self.edges[1:] <= last + self._near
         return np.asarray(left & right if first <= last else left | right, float)
 
     def touched(self, low: Any, high: Any) -> Floats:
         """One for each bucket that may hold an answer between two values, both included, else zero."""
-        first, last = self.edges[0] if low is None else self._before(low), self._after(high)
+        first, last = self.span(low, high)
         more = self._tiny if self.step is None else -self._tiny  # on a continuum a bucket holds its lower edge
         left, right = self.edges[1:] > first + self._tiny, self.edges[:-1] <= last + more
         touched = left & right if first <= last else left | right

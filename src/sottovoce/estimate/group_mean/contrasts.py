@@ -107,6 +107,14 @@ class Difference(GroupComparison):
         """The two-sided p-value of the hypothesis that there is no difference."""
         return float(self.tests.p_values(np.array([self.value]))[0])
 
+    @property
+    def order_probability(self) -> float:
+        """The probability that the group with the larger estimate has the larger mean, if both orders were as likely.
+
+        It is one less half the p-value: the posterior probability of the sign under a flat prior.
+        """
+        return 1 - self.p_value / 2
+
     def test(self, level: float = 0.95) -> Test:
         """Test that both groups have the same mean; the effect has the interval of this level."""
         low, high = self.ci(level)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
+from sottovoce.core.channel.facets import Supporting, need
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_people, reject
 from sottovoce.estimate.evidence import Ints, deviate
@@ -33,6 +35,47 @@ def power_of_difference(
     gap = check_difference(difference, "power_of_difference")
     variance, _ = _one_report(mechanism, *_planned(mechanism, shares, priors, groups))
     return power_at(gap / math.sqrt(variance / count), level)
+
+
+def order_probability(
+    mechanism: Mechanism,
+    difference: Any,
+    *,
+    n: int,
+    shares: Any = None,
+    priors: Any = None,
+    groups: tuple[object, object] | None = None,
+) -> float:
+    """The probability that n participants show two means in their right order, if they differ by this much."""
+    count = check_people("n", "order_probability", n)
+    gap = check_difference(difference, "order_probability")
+    variance, _ = _one_report(mechanism, *_planned(mechanism, shares, priors, groups))
+    return float(ndtr(gap / math.sqrt(variance / count)))
+
+
+def participants_for_order(
+    mechanism: Mechanism,
+    difference: Any,
+    *,
+    probability: float = 0.95,
+    shares: Any = None,
+    priors: Any = None,
+    groups: tuple[object, object] | None = None,
+) -> int:
+    """How many participants show two means that differ by this much in their right order with this probability."""
+    if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not 0.5 < probability < 1:
+        raise reject("probability", "participants_for_order", "a number in (0.5, 1)", probability)
+    gap = check_difference(difference, "participants_for_order")
+    variance, least = _one_report(mechanism, *_planned(mechanism, shares, priors, groups))
+    return max(2, math.ceil((float(ndtri(probability)) / gap) ** 2 * variance), math.ceil(least))
+
+
+def group_error_ratio(mechanism: Mechanism) -> Fraction:
+    """The share of reports that do not support the true group, exactly: with randomized response, of wrong groups.
+
+    Reference: Raab, Bohr, Klede, Gmeiner, Eskofier, PoPETs 2025(4), section 5.2.
+    """
+    return 1 - need(keyed_channel(mechanism).key, Supporting).rates().own  # type: ignore[union-attr]  # keys have rates
 
 
 @dataclass(frozen=True, slots=True)

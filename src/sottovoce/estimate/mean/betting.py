@@ -23,7 +23,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # loads its parts at their first use
-from scipy.special import logsumexp
 
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.mean.readings import Readings
@@ -63,15 +62,16 @@ def bets_for_ever(limit: float) -> Bets:
     return Bets(WHOLE * limit * 2.0 ** (-places / PER_OCTAVE), weights / weights.sum())
 
 
-def log_capital(numbers: Floats, counts: Floats, bets: Bets, mean: float) -> float:
-    """The logarithm of the mixed capital of bets that the mean is above a number."""
-    away = numbers - mean
-    total = np.zeros(len(bets.sizes))
-    block = max(1, _CELLS // len(bets.sizes))
-    for start in range(0, len(away), block):
+def log_capitals(numbers: Floats, counts: Floats, bets: Bets, means: Floats) -> Floats:
+    """The logarithms of the mixed capital of bets that the mean is above each of some numbers."""
+    total = np.zeros((len(means), len(bets.sizes)))
+    block = max(1, _CELLS // total.size)
+    for start in range(0, len(numbers), block):
         part = slice(start, start + block)
-        total += np.log1p(np.outer(bets.sizes, away[part])) @ counts[part]
-    return float(logsumexp(total, b=bets.weights))
+        away = numbers[part] - means[:, None]
+        total += np.log1p(bets.sizes[:, None] * away[:, None, :]) @ counts[part]
+    largest = total.max(axis=1)
+    return np.asarray(largest + np.log(np.exp(total - largest[:, None]) @ bets.weights))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,11 +87,19 @@ class Sides:
 
     def above(self, mean: float) -> float:
         """Evidence, as a logarithm, that the mean is above this number. It falls as the number rises."""
-        return log_capital(self.numbers, self.counts, self.up, mean)
+        return float(self.all_above(np.array([mean]))[0])
 
     def below(self, mean: float) -> float:
         """Evidence that the mean is below this number."""
-        return log_capital(-self.numbers, self.counts, self.down, -mean)
+        return float(self.all_below(np.array([mean]))[0])
+
+    def all_above(self, means: Floats) -> Floats:
+        """Evidence that the mean is above each of some numbers."""
+        return log_capitals(self.numbers, self.counts, self.up, means)
+
+    def all_below(self, means: Floats) -> Floats:
+        """Evidence that the mean is below each of some numbers."""
+        return log_capitals(-self.numbers, self.counts, self.down, -means)
 
     def covers(self, mean: float, level: float) -> bool:
         """Whether a number lies in the interval, without finding its ends."""

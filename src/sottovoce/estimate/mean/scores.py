@@ -136,11 +136,16 @@ def excess(moments: ScoreMoments, n: int, level: float) -> Floats:
     may be near zero by chance: so it is taken two of its standard errors larger, but no larger than the kurtosis allows
     (Pearson 1916). A score that is the same for all outputs has no error.
     """
-    z, second = deviate(level), moments.second
+    second = moments.second
     known = second > _CONSTANT
     unit = np.where(known, second, 1.0)
     skewness = np.abs(moments.third) / unit**1.5 + _SURE * np.sqrt(np.maximum(moments.sixth, 0) / n / unit**3)
     square = np.minimum(skewness**2, np.maximum(moments.fourth / unit**2 - 1, 0))
+    return np.where(known, skewness_excess(square / n, level), 1.0)
+
+
+def skewness_excess(square: Floats, level: float) -> Floats:
+    """How many times as often as promised a normal interval misses, from the squared skewness of the sum."""
+    z = deviate(level)
     density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
-    missed = density * z * (z**4 + 2 * z**2 - 3) / 9 * square / n
-    return np.where(known, 1 + np.maximum(missed, 0) / (1 - level), 1.0)
+    return np.asarray(1 + np.maximum(density * z * (z**4 + 2 * z**2 - 3) / 9 * square, 0) / (1 - level))

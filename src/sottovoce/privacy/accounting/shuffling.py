@@ -9,20 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scipy.special import betainc
 
-from sottovoce.core.channel import Subset
+from sottovoce.core.channel import Channel, Subset
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
-from sottovoce.privacy.accounting import bounds
+from sottovoce.privacy.accounting import blanket_sum, bounds
+from sottovoce.privacy.accounting.blankets import pairs
 from sottovoce.privacy.accounting.exact_shuffle import MAX_YES_NO, YesNo
 
 OWNER = "shuffling"
 MOST = 1 << 40  # also the largest batch of a shuffler
 _STEPS = 40  # halvings: to a part in 10**12
-CLAIMED = ("exact", "clones", "clones, closed form", "blanket", "erlingsson")
+CLAIMED = ("exact", "law", "clones", "clones, closed form", "blanket", "erlingsson")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,19 @@ def shuffled(of: Mechanism | object, *, participants: int, delta: float) -> Ampl
     claimed = {name: smallest_epsilon(one, local, delta) for name, one in deltas.items()}
     claimed["clones, closed form"] = bounds.clones_closed_form(local, n, delta)
     claimed["erlingsson"] = bounds.erlingsson(local, n, delta)
+    if isinstance(of, Mechanism):
+        by_law = _by_law(of.channel, n, delta, min(local, claimed["clones"]))
+        claimed |= {} if by_law is None else {"law": by_law}
     shown = {"stronger clones": smallest_epsilon(bounds.stronger_clones(local, n).delta, local, delta)}
     return Amplified(local, n, float(delta), {name: claimed[name] for name in CLAIMED if name in claimed}, shown)
+
+
+@lru_cache(maxsize=1024)
+def _by_law(channel: Channel, n: int, delta: float, high: float) -> float | None:
+    """Epsilon from the blanket of the channel; None if its law is not known, or gives no less than another bound."""
+    kinds = pairs(channel)
+    epsilon = blanket_sum.smallest_epsilon(kinds, n, delta, high=high) if kinds else high
+    return epsilon if epsilon < high else None
 
 
 def fewest_of(n: int, rate: float, probability: float) -> int:

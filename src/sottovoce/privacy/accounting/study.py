@@ -12,6 +12,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest, memo_text
 from sottovoce.core.guarantee import PURE, Loss, parallel
 from sottovoce.core.language.plural import plural
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
 from sottovoce.core.round import Arm
 from sottovoce.privacy.accounting.account import Account, Entry
@@ -142,11 +143,19 @@ class StudyAccount:
         """
         if self.crowd is None or not self.once.is_pure:
             return None
-        weights = [arm.weight for arm in self.manifest.stage.arms]
-        if len(weights) == 1:
-            return shuffled(self.once.epsilon, participants=self.crowd, delta=self.delta)
-        fewest = 1 + fewest_of(self.crowd - 1, min(weights) / sum(weights), self.delta / 2)
-        return replace(shuffled(self.once.epsilon, participants=fewest, delta=self.delta / 2), delta=self.delta)
+        arms = self.manifest.stage.arms
+        if len(arms) == 1:
+            return shuffled(_shuffled_alone(arms[0].mechanism), participants=self.crowd, delta=self.delta)
+        total = sum(arm.weight for arm in arms)
+        hidden = [
+            shuffled(
+                _shuffled_alone(arm.mechanism),
+                participants=1 + fewest_of(self.crowd - 1, arm.weight / total, self.delta / 2),
+                delta=self.delta / 2,
+            )
+            for arm in arms
+        ]
+        return replace(max(hidden, key=lambda one: one.epsilon), delta=self.delta)
 
     @property
     def hidden(self) -> float | None:
@@ -216,3 +225,8 @@ class StudyAccount:
             "shuffled": None if amplified is None else {"epsilon": amplified.epsilon, "delta": amplified.delta},
             "sampled": self.hidden,
         }
+
+
+def _shuffled_alone(mechanism: Mechanism) -> Mechanism | Decimal:
+    """What the bound of a crowd is computed from: the law, or where reports come from a memo the epsilon of one."""
+    return mechanism if mechanism.claimed_forever is None else mechanism.claimed

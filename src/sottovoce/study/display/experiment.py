@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from scipy.special import ndtri
 
 from sottovoce.core.question import Frequency, Quantile
@@ -14,9 +15,9 @@ from sottovoce.estimate.evidence import deviate
 from sottovoce.study.display import pictures
 from sottovoce.study.display.card import MOST_LINES, Card, card
 from sottovoce.study.display.findings import Finding, Verdict, quoted
-from sottovoce.study.display.numbers import POINTS, SPACE, NumberScale
+from sottovoce.study.display.numbers import POINTS, SPACE, NumberScale, inside
 from sottovoce.study.experiments.arms import POWER
-from sottovoce.study.experiments.comparisons import ArmComparison
+from sottovoce.study.experiments.comparisons import DIFFERENCE, ArmComparison
 from sottovoce.study.questions import study_question
 from sottovoce.study.questions.result_lines import ResultLine, level_of_each
 from sottovoce.study.results import QuestionResult, StudyResults
@@ -109,7 +110,9 @@ def _rows(comparison: ArmComparison, language: str, *, several: bool) -> list[pi
     """A row for each difference; of two shares, which mirror each other, only the first."""
     lines = _told(comparison)
     return [
-        pictures.Row(_label(comparison, line, language, several=several), _in_points(line), note=p_text(line.p_value))
+        pictures.Row(
+            _label(comparison, line, language, several=several), _shown(comparison, line), note=p_text(line.p_value)
+        )
         for line in lines
     ]
 
@@ -128,7 +131,7 @@ def _label(comparison: ArmComparison, line: ResultLine, language: str, *, severa
 
 def _what(comparison: ArmComparison, line: ResultLine, language: str) -> str:
     """What differs, in words: an answer, the mean, the median."""
-    noun = line.measure.removesuffix(" difference")
+    noun = line.measure.removesuffix(DIFFERENCE)
     if noun == Frequency.noun and line.label:
         return comparison.asked.label(line.label, language)
     if noun == Quantile.noun:
@@ -138,13 +141,14 @@ def _what(comparison: ArmComparison, line: ResultLine, language: str) -> str:
     return f"{noun} of {quoted(line.label)}" if line.label else noun
 
 
-def _in_points(line: ResultLine) -> ResultLine:
-    """A difference of shares in percentage points."""
-    if not line.is_share:
-        return line
-    return replace(
-        line, value=100 * line.value, low=100 * line.low, high=100 * line.high, std_error=100 * line.std_error
-    )
+def _shown(comparison: ArmComparison, line: ResultLine) -> ResultLine:
+    """A difference inside the possible range; of shares in percentage points."""
+    noun = line.measure.removesuffix(DIFFERENCE)
+    limits = next(part.a.evidence.limits for part in comparison.parts.values() if part.a.evidence.noun == noun)
+    length = float(np.max(limits[1]) - np.min(limits[0]))
+    value, low, high = inside((-length, length), line.value, line.low, line.high)
+    factor = 100 if line.is_share else 1
+    return replace(line, value=factor * value, low=factor * low, high=factor * high, std_error=factor * line.std_error)
 
 
 def _scale(lines: Sequence[ResultLine], comparison: ArmComparison) -> NumberScale:
@@ -159,10 +163,10 @@ def _finding(compared: Sequence[ArmComparison], language: str) -> Finding:
     """The difference that is surest, with its verdict; intervals hold for all differences of the question."""
     candidates = [(line, one) for one in compared for line in _told(one)]
     line, one = min(candidates, key=lambda item: (item[0].p_value, -abs(item[0].value) / (item[0].std_error or 1)))
-    plain = _in_points(line)
+    plain = _shown(one, line)
     scale = _scale([plain], one)
     size = scale.text(abs(plain.value), *sorted((abs(plain.low), abs(plain.high))))
-    is_answer = line.measure == f"{Frequency.noun} difference" and bool(line.label)
+    is_answer = line.measure == f"{Frequency.noun}{DIFFERENCE}" and bool(line.label)
     words = ("more frequent", "less frequent") if is_answer else ("higher", "lower")
     more = words[0] if line.value > 0 else words[1]
     what = _what(one, line, language)

@@ -106,7 +106,10 @@ class NumberScale:
         return f"{self.value(value)} ({self.between(low, high)})"
 
     def difference(self, value: float, low: float, high: float) -> str:
-        """A difference with its interval: 5 points (-6 to 16)."""
+        """A difference with its interval, inside the possible range: 5 points (-6 to 16)."""
+        if self.ends is not None and math.isfinite(value):
+            length = self.ends[1] - self.ends[0]
+            value, low, high = inside((-length, length), value, low, high)
         finer = replace(self, places=max(self.places, decimals(self.factor * (high - low) / 2)))
         return f"{self._with(finer.number(value), self.unit_of_differences)} ({finer.between(low, high)})"
 
@@ -135,10 +138,8 @@ class NumberScale:
         """
         if self.ends is None or not math.isfinite(line.value):
             return line
-        least, most = self.ends
-        value = min(max(line.value, least), most)
-        low, high = line.low + min(0.0, value - line.value), line.high + max(0.0, value - line.value)
-        return replace(line, value=value, low=min(max(low, least), most), high=max(min(high, most), least))
+        value, low, high = inside(self.ends, line.value, line.low, line.high)
+        return replace(line, value=value, low=low, high=high)
 
     def is_unseen(self, line: ResultLine) -> bool:
         """Whether a share cannot be told apart from zero: its interval reaches zero, also after rounding."""
@@ -168,3 +169,11 @@ class NumberScale:
         if not widths:
             return math.inf
         return 0.0 if self.ends is None else min(widths) / ((self.ends[1] - self.ends[0]) / 2)
+
+
+def inside(ends: tuple[float, float], value: float, low: float, high: float) -> tuple[float, float, float]:
+    """A number and its interval, moved into the possible range as `NumberScale.bounded` says."""
+    least, most = ends
+    moved = min(max(value, least), most) - value
+    low, high = low + min(0.0, moved), high + max(0.0, moved)
+    return value + moved, min(max(low, least), most), max(min(high, most), least)

@@ -18,6 +18,7 @@ from sottovoce.study.questions import study_question
 from sottovoce.study.questions.result_lines import ResultLine, level_of_each
 
 LESS = " less "  # between the names of two arms
+DIFFERENCE = " difference"  # after the noun of what is compared
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class ArmComparison:
         rows = zip(labels, part.values, part.std_errors, low, high, p_values, strict=True)
         for label, *numbers in rows:
             value, error, least, most, p_value = map(float, numbers)
-            yield ResultLine(f"{noun} difference", label, value, error, least, most, p_value=p_value)
+            yield ResultLine(f"{noun}{DIFFERENCE}", label, value, error, least, most, p_value=p_value)
 
     @cached_property
     def overall(self) -> Test | None:

@@ -11,6 +11,7 @@ from statistics import NormalDist
 from typing import Any, ClassVar
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
@@ -159,6 +160,12 @@ class Planner(ABC):
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
         """Sentences about the first choice, for the advice of a plan."""
         return ()
+
+
+def question_planner(request: Request) -> Planner:
+    """The planner of the room that knows the question."""
+    planner: Planner = load(f"study.planners.{request.question.room}:planner")(request)
+    return planner
 
 
 def no_method(epsilon: Decimal, tried: Iterable[str]) -> ParameterError:

@@ -113,11 +113,14 @@ def planner(request: Request) -> SharesPlanner:
     methods, named = tuple(request.registered(Frequency)), request.methods is not None
     if isinstance(request.prior, str) and request.prior == RARE:
         return SharesPlanner(domain, domain.size, None, methods, named, request.target)
-    truth = np.full(domain.size, 1 / domain.size) if request.prior is None else _shares(request.prior, domain.size)
+    truth = expected_shares(request.prior, domain.size)
     return SharesPlanner(domain, domain.size, truth, methods, named, request.target)
 
 
-def _shares(prior: Any, size: int) -> NDArray[np.float64]:
+def expected_shares(prior: Any, size: int) -> NDArray[np.float64]:
+    """The shares of a prior; equal ones where there is none."""
+    if prior is None:
+        return np.full(size, 1 / size)
     try:
         shares = np.asarray(prior, float)
     except (TypeError, ValueError):

@@ -13,19 +13,17 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.group_mean.contrasts import mean_covariances
 from sottovoce.estimate.group_mean.truth import Crowd
 from sottovoce.estimate.request import Target
-from sottovoce.study.planners.base import Planner, Request, RootWays
+from sottovoce.study.planners.base import Request, RootWays
 from sottovoce.study.planners.group_mean import GroupPlanner
 from sottovoce.study.planners.group_mean import planner as group_planner
-from sottovoce.study.power.overall import strength_for
+from sottovoce.study.power.overall import chi_square_power, strength_for
 from sottovoce.study.power.test_of import TestOf, reach
+from sottovoce.study.power.test_planner import TestPlanner
 
 
 @dataclass(frozen=True, slots=True)
-class GroupsTestPlanner(Planner):
-    """Methods for means of groups, by the difference of the first group that a test of equal means sees.
-
-    Standard errors are those of a normal test of one difference with the same power, so that a plan is solved alike.
-    """
+class GroupsTestPlanner(TestPlanner):
+    """Methods for means of groups, by the difference of the first group that a test of equal means sees."""
 
     measure: ClassVar[str] = "the difference of the first group from the others that a test of equal means sees"
 
@@ -48,6 +46,10 @@ class GroupsTestPlanner(Planner):
         ]
         options.sort(key=lambda one: one.std_error)
         return RootWays(tuple(options), options[0].std_error)
+
+    def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
+        noncentrality = participants * difference**2 * strength(mechanism, self.means.crowd)
+        return chi_square_power(noncentrality, self.test.degrees, self.level)
 
 
 def strength(mechanism: Mechanism, crowd: Crowd) -> float:

@@ -22,7 +22,6 @@ from scipy.special import chdtri
 from scipy.stats import ncx2
 
 from sottovoce.core.errors import NoCovarianceError, ParameterError
-from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Frequency
@@ -32,8 +31,9 @@ from sottovoce.estimate.comparison.chi_square import MOST_VALUES
 from sottovoce.estimate.comparison.half_sets import half_sets_power, half_sets_scaled
 from sottovoce.estimate.comparison.null_law import covariance_at
 from sottovoce.estimate.half_sets.evidence import slope_of
-from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
+from sottovoce.study.planners.base import OWNER, Request, no_method
 from sottovoce.study.power.test_of import INDEPENDENCE, STATED, TestOf, reach
+from sottovoce.study.power.test_planner import SeenWays, TestPlanner, falls_with_root
 
 HALF_SETS = "half-sets"
 ORACLES = ("grr", "subset", "oue", "sue", "hadamard")  # with covariances that are known, so that they have the test
@@ -78,11 +78,8 @@ def _needed(mechanism: Mechanism, power: float, level: float, degrees: int) -> f
 
 
 @dataclass(frozen=True, slots=True)
-class OverallPlanner(Planner):
-    """Methods by the smallest difference that their test sees with the power.
-
-    Standard errors are those of a normal test of one difference with the same power, so that a plan is solved alike.
-    """
+class OverallPlanner(TestPlanner):
+    """Oracles and half-sets for a chi-square test of all shares."""
 
     measure: ClassVar[str] = "a difference that a test of all shares sees"
 
@@ -96,22 +93,19 @@ class OverallPlanner(Planner):
         what = {STATED: "Goodness of fit", INDEPENDENCE: "Independence"}.get(self.test.test, "Equality")
         return f"{what} of the shares of {self.test.question.domain.size} categories"
 
-    def ways(self, epsilon: Decimal) -> RootWays:
-        size = self.test.question.domain.size or 1
-        candidates = [
-            (math.sqrt(_needed(mechanism, self.power, self.level, self.test.degrees) / size), name, mechanism)
-            for name, mechanism in self._mechanisms(epsilon)
-        ]
+    def ways(self, epsilon: Decimal) -> SeenWays:
+        people = self.test.balance**2 * (self.test.question.domain.size or 1)
+        candidates = tuple(
+            falls_with_root(name, one, math.sqrt(_needed(one, self.power, self.level, self.test.degrees) / people))
+            for name, one in self._mechanisms(epsilon)
+        )
         if not candidates:
             raise no_method(epsilon, self.methods)
-        candidates.sort(key=lambda item: item[0])
-        scale = 1 / reach(self.test, self.power, self.level)
-        least = candidates[0][0]
-        options = (
-            Option(name, mechanism, error * scale, codec.payload_bytes(mechanism.channel), _reason(error / least))
-            for error, name, mechanism in candidates
-        )
-        return RootWays(tuple(options), least * scale)
+        return SeenWays(candidates, self.test.balance / reach(self.test, self.power, self.level))
+
+    def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
+        people = participants * self.test.balance**2
+        return overall_power(mechanism, difference, people, self.level, self.test.degrees)
 
     def _mechanisms(self, epsilon: Decimal) -> Iterator[tuple[str, Mechanism]]:
         domain = self.test.question.domain
@@ -144,9 +138,3 @@ def overall_planner(test: TestOf, request: Request, power: float) -> OverallPlan
     if test.question.domain.size is None:
         raise reject("question", OWNER, f"a {Frequency.kind} of finitely many answers", test.question.domain)
     return OverallPlanner(test, tuple(request.listed(known)), power, request.level)
-
-
-def _reason(ratio: float) -> str:
-    if ratio == 1:
-        return "no method sees a smaller difference."
-    return f"needs {ratio**2:.3g} times the participants of the first choice."

@@ -17,8 +17,8 @@ from sottovoce.estimate.request import check_level
 
 OWNER = "TestOf"
 MOST_CELLS = 1 << 10  # of two attributes
-DIFFERENCE, EQUIVALENCE, STATED, INDEPENDENCE, GROUPS = TESTS = (
-    *("difference", "equivalence", "stated", "independence", "groups"),
+DIFFERENCE, EQUIVALENCE, STATED, IDENTITY, INDEPENDENCE, ASSOCIATION, PUBLIC_VALUE, GROUPS = TESTS = (
+    *("difference", "equivalence", "stated", "identity", "independence", "association", "public value", "groups"),
 )
 
 
@@ -34,10 +34,15 @@ class TestOf:
         comparisons: How many differences are tested at once (Bonferroni).
         overall: One test that no share differs. `difference` is then the root mean square over the differences of all
             shares, and the plan knows public half-sets, which have more power where there are many categories.
-        test: "difference" of two samples; "equivalence" of two samples within a margin; "stated" for one sample and a
-            stated number, or with `overall` stated shares (goodness of fit); "independence" of two attributes, with
-            `difference` the root mean square over the cells; "groups" for one sample whose private groups have the
-            same mean, but for the first, whose mean differs.
+        test: The name of the test. "difference" of two samples. "equivalence" of two samples within a margin.
+            "stated": one sample and a stated number, or with `overall` stated shares (goodness of fit).
+            "identity": stated shares, by the squared distance; root mean square over the shares.
+            "independence" of two attributes; root mean square over the cells.
+            "association": independence, from two reports of each person that share epsilon.
+            "public value" for a public number in private groups. The mean of the first group differs, in standard
+            deviations. For pairs of a private and a public category: as for independence.
+            "groups" for means of private groups, of which the first differs.
+        watched: The test is an e-value that is looked at 20 times, evenly, and ends the study as soon as it is large.
 
     Examples:
         >>> test = sv.TestOf(sv.Mean(sv.Interval(0, 10)), difference=0.5)
@@ -49,6 +54,8 @@ class TestOf:
         >>> pages = sv.TestOf(sv.Frequency(sv.Categories(["yes", "no"])), difference=0.03, test="equivalence")
         >>> sv.plan(pages, epsilon=2, power=0.8).participants
         16406
+        >>> sv.plan(sv.TestOf(test.question, difference=0.5, watched=True), epsilon=1).participants
+        40286
 
     See also:
         `compare` for the test itself, `plan` for the number of people.
@@ -62,6 +69,7 @@ class TestOf:
     comparisons: int = 1
     overall: bool = False
     test: str = DIFFERENCE
+    watched: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.question, Question):
@@ -82,13 +90,17 @@ class TestOf:
             raise reject("test", OWNER, f"one of {', '.join(TESTS)}", self.test)
         if self.overall and self.test not in (DIFFERENCE, STATED):
             raise ParameterError(f"The test {self.test!r} has no overall form: leave `overall` out.")
-        if self.test == INDEPENDENCE and not two_way_sizes(self.question):
+        if self.watched and (self.overall or self.test not in (DIFFERENCE, STATED)):
+            raise ParameterError("Only a difference, and a stated number, have tests that may be watched.")
+        if self.test in (INDEPENDENCE, ASSOCIATION) and not two_way_sizes(self.question):
             raise ParameterError(
-                "A test of independence needs the shares of all pairs of two attributes, such as of"
+                f"A test of {self.test} needs the shares of all pairs of two attributes, such as of"
                 " Frequency(Select(record, ['sex', 'smoker']))."
             )
         if self.test == GROUPS and self.question.kind != GroupMean.kind:
             raise ParameterError("A test of private groups needs the question GroupMean.")
+        if self.test in (IDENTITY, PUBLIC_VALUE) and not self.question.has_overall_test:
+            raise ParameterError(f"The test {self.test!r} needs a Frequency.")
 
     @property
     def samples(self) -> int:
@@ -97,13 +109,19 @@ class TestOf:
 
     @property
     def of_shares(self) -> bool:
-        """Whether one chi-square test of all shares is planned."""
-        return self.overall or self.test == INDEPENDENCE
+        """Whether one test of all shares is planned, with the root mean square of their differences."""
+        pairs = self.test == PUBLIC_VALUE and bool(two_way_sizes(self.question))
+        return self.overall or pairs or self.test in (IDENTITY, INDEPENDENCE, ASSOCIATION)
+
+    @property
+    def unit(self) -> str:
+        """What a difference is counted in, where it is not the unit of the answers; begins with a space."""
+        return " standard deviations" if self.test == PUBLIC_VALUE and not self.of_shares else ""
 
     @property
     def degrees(self) -> int:
         """Degrees of freedom of a chi-square test of all shares, or of all means of groups."""
-        if self.test == INDEPENDENCE:
+        if self.test in (INDEPENDENCE, ASSOCIATION, PUBLIC_VALUE) and two_way_sizes(self.question):
             return math.prod(size - 1 for size in two_way_sizes(self.question))
         return (self.question.choices.size or 1) - 1
 

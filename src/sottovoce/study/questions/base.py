@@ -11,10 +11,10 @@ import numpy as np
 
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Domain
+from sottovoce.core.domain.reasons import ANSWERED
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Distribution, Frequency, Question
-from sottovoce.core.question.reasons import ANSWERED
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.estimate import Estimate
@@ -103,7 +103,9 @@ class StudyQuestion:
         room = self.asked.full_question.room
         if self.asked.attributes:  # each stratum has views of its own
             return False
-        return self.asked.full_question.averages or room in (Distribution.room, "within_groups")
+        if room == "group_mean" and self.asked.missing:  # the reasons are a table of their own
+            return False
+        return self.asked.full_question.averages or room in (Distribution.room, "within_groups", "group_mean")
 
     @property
     def answers_apart(self) -> bool:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sottovoce.core.domain.reasons import ANSWERED
 from sottovoce.core.question import Frequency, Mean, Variance
-from sottovoce.core.question.reasons import ANSWERED
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.study.plan import Plan

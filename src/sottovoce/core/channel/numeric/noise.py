@@ -101,18 +101,22 @@ class Noise(Indexed, Numeric, Extremal, Clamped, Costed):
         return known._replace(extremes=4 * self.outputs)
 
     def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
-        noise = report - self.limit - 1 - code
-        magnitude = noise if noise >= 0 else -1 - noise
         table = _tails(self) if report in (0, self.outputs - 1) else _magnitudes(self)
-        return Fraction(table[magnitude], 2 * UNIT * UNIT)
+        return Fraction(table[self._magnitude(report, code)], 2 * UNIT * UNIT)
+
+    def _magnitude(self, report: int, code: int) -> int:
+        noise = report - self.limit - 1 - code
+        return noise if noise >= 0 else -1 - noise
 
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
         """Likeliest from the nearest code, least likely from the farther end."""
-        most, least = [], []
+        most, least, (tails, magnitudes) = [], [], (_tails(self), _magnitudes(self))  # looked up once: they are long
         for y in range(self.outputs):
+            table = tails if y in (0, self.outputs - 1) else magnitudes
             nearest = min(max(y - self.limit - 1, 0), self.steps)
-            most.append(self.likelihood(y, nearest))
-            least.append(min(self.likelihood(y, 0), self.likelihood(y, self.steps)))
+            most.append(Fraction(table[self._magnitude(y, nearest)], 2 * UNIT * UNIT))
+            farther = min(table[self._magnitude(y, 0)], table[self._magnitude(y, self.steps)])
+            least.append(Fraction(farther, 2 * UNIT * UNIT))
         return most, least
 
     def scales(self) -> tuple[Scale, ...]:

@@ -24,7 +24,7 @@ _MOST_STEPS = 500
 _SILENT = 1e-12  # information of a wave, relative, of which reports tell nothing
 
 
-def _information(transition: ShiftTransition) -> Floats:
+def information(transition: ShiftTransition) -> Floats:
     """What reports tell about each wave around the circle of cells, if all cells are equally common."""
     waves, gap = transition.waves, transition.high - transition.low
     rates = transition.low + gap * waves[:, :1].real / transition.cells  # of an output of each pattern
@@ -42,7 +42,7 @@ class CircleDecode(OutputReading):
         self.cells = transition.cells
         one = np.zeros(self.cells)
         one[0] = 1.0
-        start = np.fft.irfft(np.fft.rfft(one) / _information(transition), self.cells)
+        start = np.fft.irfft(np.fft.rfft(one) / information(transition), self.cells)
         kernels = (transition.forward(start) / transition.uniform).reshape(-1, self.cells)
         self.waves = np.fft.rfft(kernels)  # of the scores of all outputs for the first bucket
         self.square_waves = np.fft.rfft(kernels**2)
@@ -66,7 +66,7 @@ class ShiftDecode(OutputReading):
     """Some cells are no buckets: scores by conjugate gradients."""
 
     def __init__(self, transition: ShiftTransition) -> None:
-        self.transition, self.inverse = transition, 1 / _information(transition)
+        self.transition, self.inverse = transition, 1 / information(transition)
 
     def scores(self, weights: Floats) -> Floats:
         return np.concatenate([self._read(rows) for rows in _chunks(np.atleast_2d(weights))])

@@ -1,0 +1,1 @@
+"""Shares of boxes over several ordered fields."""

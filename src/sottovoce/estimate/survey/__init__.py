@@ -1,0 +1,1 @@
+"""Estimates for survey designs: weights, strata, clusters and calibration."""
