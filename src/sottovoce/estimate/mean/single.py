@@ -14,7 +14,6 @@ from sottovoce.estimate.mean.moments import Profile
 from sottovoce.estimate.mean.readings import ReadSums
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 
-
 UNSEEN = 3.0  # reports: what a share of 3 / n has is absent from n reports with a probability of 5 %
 
 

@@ -99,8 +99,8 @@ def believed(tally: Tally, inputs: int, *, between: bool) -> Prior:
 def published_belief(tally: Tally, inputs: int) -> Prior:
     """The published estimate of the law, without likelihood and without caution.
 
-    For randomized response the matrix of its law is inverted. Negative shares become 0, and the rest is scaled to sum to
-    1 (Wei et al., algorithm 5). For additive noise the noisy numbers themselves are counted at the nearest points of
+    For randomized response the matrix of its law is inverted. Negative shares become 0, and the rest is scaled to sum
+    to 1 (Wei et al., algorithm 5). For additive noise the noisy numbers themselves are counted at the nearest points of
     the grid. Numbers outside the range are left out (appendix B.1).
     """
     mechanism, grid = tally.mechanism, rounding_of(tally.mechanism.channel)

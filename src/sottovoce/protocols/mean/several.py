@@ -24,7 +24,7 @@ from sottovoce.protocols.nested.walk import Rounds, stage_after
 from sottovoce.tally.tally import Tally
 
 OWNER = "adaptive means"
-SPENT = Decimal("2.5")  # of the budget, for one number more: with less each, fewer numbers of more people are better
+SPENT = Decimal(4)  # of the budget, for one number more: with less for each, fewer numbers have less error
 SURE = 3.0  # standard deviations by which round one is longer than expected, so that each number has its quota
 
 
@@ -40,7 +40,7 @@ class AdaptiveMeansRounds(Protocol):
         record: The fields, as a `Record` of numbers.
         epsilon: The privacy budget of one participant, for all numbers of a report together.
         participants: How many people are expected.
-        count: How many fields each participant reports. Default: epsilon / 2.5, at least one.
+        count: How many fields each participant reports. Default: epsilon / 4, at least one.
         split: The share of participants who are asked first. Default: chosen from the other arguments.
         first: The channel of round one, as in `AdaptiveMeanRounds`, if its reports are read as numbers.
         inputs: The number of points of each grid.
