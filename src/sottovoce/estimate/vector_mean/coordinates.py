@@ -94,7 +94,7 @@ class CoordinatesEvidence(VectorEvidence):
             steady = self.counts * self.spreads**2 / self.fourths >= POOR_BELOW
         reach = np.maximum(self.highs - self.means, self.means - self.lows)
         rare = hides_rare_answers(self.spreads, self.counts, reach)
-        return ~steady | (self.spreads < self.least * (self.highs - self.lows) ** 2 / 2) | rare
+        return np.asarray(~steady | (self.spreads < self.least * (self.highs - self.lows) ** 2 / 2) | rare)
 
     def _doubt(self, poor: int) -> str:
         return (

@@ -155,6 +155,6 @@ def decide(first: Tally, belief: Prior, one_round: Mechanism, design: Mechanism)
     gain, needed = 1 - best / usual, needed_gain(first.n)
     adapted = gain >= needed
     chosen = design if adapted else one_round
-    read = first.mechanism.question.averages  # else its reports are no part of the mean
+    read = first.mechanism.question.room == one_round.question.room  # else its reports are no part of the mean
     before = usual if first.mechanism == one_round else spread(first.mechanism, belief) if read else inf
     return Decision(belief, chosen, adapted, gain, needed, (before, best if adapted else usual))
