@@ -18,7 +18,9 @@ from sottovoce.protocols.mean.several import AdaptiveMeansRounds
 from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.protocols.plain import PROTOCOLS, protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
+from sottovoce.protocols.quantile.bayes_search import QuantileBayesSearch
 from sottovoce.protocols.quantile.binary_search import QuantileBinarySearch
+from sottovoce.protocols.quantile.gradient import QuantileGradient
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound
 from sottovoce.protocols.ranges.densest import DensestInterval
 from sottovoce.protocols.ranges.search import RangeSearchRounds
@@ -84,6 +86,8 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
         ),
         WHOLE,
     ),
+    "QuantileBayesSearch": (QuantileBayesSearch(RANGE, "0.5", 2, N, rounds=8, parts=64), NEAR),
+    "QuantileGradient": (QuantileGradient(RANGE, "0.5", 2, N, rounds=6), NEAR),
     "QuantileBinarySearch": (QuantileBinarySearch(RANGE, "0.5", 2, N, rounds=6), NEAR),
     "QuantileRounds": (sv.QuantileRounds(RANGE, ["0.25", "0.5"], 2, N), NEAR),
     "RangeSearchRounds": (RangeSearchRounds(WIDE, 2, N, method="hybrid", search="0.2"), NORMAL[:1_200]),

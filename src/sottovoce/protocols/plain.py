@@ -36,7 +36,9 @@ PROTOCOLS = {
     "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
     "TableViews": "protocols.shares.tables:TableViews",
     "Parallel": "protocols.nested.parallel:Parallel",
+    "QuantileBayesSearch": "protocols.quantile.bayes_search:QuantileBayesSearch",
     "QuantileBinarySearch": "protocols.quantile.binary_search:QuantileBinarySearch",
+    "QuantileGradient": "protocols.quantile.gradient:QuantileGradient",
     "QuantileRounds": "protocols.quantile.rounds:QuantileRounds",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }

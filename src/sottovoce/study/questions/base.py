@@ -87,6 +87,15 @@ class StudyQuestion:
         """The expected half-width of a plan of the question with its reasons; of groups, that of one of them."""
         return plan.best.half_width(level)
 
+    @property
+    def takes_rounds(self) -> bool:
+        """Whether a search in rounds can answer it."""
+        return False
+
+    def other_rounds(self, participants: int, in_rounds: bool, width: Callable[[Sequence[str]], float]) -> list[str]:
+        """The margin if it were asked in five rounds instead of one, or in one; `width` gives that of some methods."""
+        return []
+
     # --- arms of an experiment -------------------------------------------------------------------
     @property
     def compared_values(self) -> int | None:
