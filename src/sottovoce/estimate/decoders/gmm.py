@@ -75,7 +75,7 @@ class GmmDecoder(Decoder):
             fewer = self._fitted(likelihood, places, self.components - 1)[2]
             if 2 * likelihood.n * (slope.value - fewer.value) < chdtri(_PARAMETERS, 1 - _LEVEL):
                 raise ParameterError(
-                    f"These reports do not tell a mixture of {self.components} Gaussians from one of"
+                    f"The reports do not tell a mixture of {self.components} Gaussians from one of"
                     f" {self.components - 1}: a likelihood ratio test at the level 95 % sees no difference. Fit fewer"
                     " components, ask more people, or ask through a mechanism with less noise such as square-wave."
                 )
