@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce_experiments import planned, words
+from sottovoce_experiments.boxes import compared as boxes
 from sottovoce_experiments.coverage import survey as survey_designs
 from sottovoce_experiments.coverage import within_groups
 from sottovoce_experiments.coverage.declared import distributions as studies_of_distributions
@@ -70,6 +71,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     range_designs.EXPERIMENT,
     range_trees.EXPERIMENT,
     range_decoders.EXPERIMENT,
+    boxes.EXPERIMENT,
     table_designs.EXPERIMENT,
     table_coverage.EXPERIMENT,
     table_fits.EXPERIMENT,
