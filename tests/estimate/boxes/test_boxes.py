@@ -221,9 +221,10 @@ def test_a_decoded_box_keeps_the_interval_of_the_unbiased_share(wave: Mechanism)
     box = fitted.range(age=(0, 2))
     assert box.value == pytest.approx(fitted.values.reshape(6, 3)[:3].sum())
     assert box.std_errors == pytest.approx(estimate.range(age=(0, 2)).std_errors)
+    grr = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
+    tally = grr.tally(grr.privatize([0, 1] * 50, seed=1))
     with pytest.raises(sv.ParameterError, match="needs"):
-        grr = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
-        grr.estimate(grr.tally(grr.privatize([0, 1] * 50, seed=1)), decoder="grid-prior")
+        grr.estimate(tally, decoder="grid-prior")
 
 
 def test_the_spectrum_of_the_noise_is_that_of_the_unbiased_shares() -> None:

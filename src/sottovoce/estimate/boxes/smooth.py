@@ -1,9 +1,9 @@
 """Non-negative shares over a grid with a Gaussian prior whose scales are estimated from the reports themselves.
 
 The prior is diagonal in the cosine basis of the grid. Coefficients of similar frequencies along each axis, octave by
-octave, share one variance: their mean square in a first fit without a prior. The fit minimises the squared distance to the
-unbiased shares, in the metric of their information, plus the squared coefficients over their variances. Shares are kept
-non-negative with sum one, by accelerated projected gradients.
+octave, share one variance: their mean square in a first fit without a prior. The fit minimises the squared distance to
+the unbiased shares, in the metric of their information, plus the squared coefficients over their variances. Shares are
+kept non-negative with sum one, by accelerated projected gradients.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def fitted(values: Floats, noise: GridNoise, inverse: Floats, start: Floats, ste
 
     def times(shares: Floats) -> Floats:
         smooth = idctn(inverse * dctn(shares.reshape(noise.shape), norm="ortho"), norm="ortho")
-        return noise.times(shares) + smooth.ravel()
+        return np.asarray(noise.times(shares) + smooth.ravel(), np.float64)
 
     length = 1 / (1.05 * _largest(times, noise.cells))
     best, ahead, momentum = start, start, 1.0
