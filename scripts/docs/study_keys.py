@@ -34,6 +34,7 @@ QUESTION = {
     "by": 'Groups, as a list; the participant\'s group is private too. All kinds but `"variance"` take it.',
     "by_text": "What participants read above the groups: a text, or a table by language.",
     "quantiles": "Which quantiles, such as `[0.25, 0.5, 0.75]`.",
+    "rounds": "For quantiles: `true` asks in five rounds, one after another, which is more precise.",
     "points": "Values up to which the share of answers is estimated, such as `[2, 5]`.",
     "from": "Lower end of the range whose share is estimated.",
     "to": "Upper end of the range whose share is estimated.",

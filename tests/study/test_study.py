@@ -17,7 +17,7 @@ from sottovoce.core.domain.reasons import ANSWERED
 from sottovoce.study.export import LABELS, publication, write_export
 from sottovoce.study.goals import read_goals
 from sottovoce.study.results import COLUMNS
-from sottovoce.study.study_plan import shrinkage
+from sottovoce.study.sharing import shrinkage
 
 pytestmark = pytest.mark.slow
 

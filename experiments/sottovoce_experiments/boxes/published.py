@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def levels(size: int) -> list[int]:
 def increments(size: int) -> list[Floats]:
     """Projections onto what each level of a tree says beyond the level above it."""
     means = [np.kron(np.eye(nodes), np.full((size // nodes,) * 2, nodes / size)) for nodes in levels(size)]
-    return [means[0], *(after - before for before, after in zip(means, means[1:], strict=False))]
+    return [means[0], *(after - before for before, after in pairwise(means))]
 
 
 def precisions(size: int) -> Floats:

@@ -21,6 +21,7 @@ from sottovoce.protocols.nested.parallel import Branch
 
 PROTOCOLS = {
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
+    "AdaptiveMeansRounds": "protocols.mean.several:AdaptiveMeansRounds",
     "AskEveryone": "protocols.ask:AskEveryone",
     "AskOneOf": "protocols.ask:AskOneOf",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
@@ -35,7 +36,9 @@ PROTOCOLS = {
     "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
     "TableViews": "protocols.shares.tables:TableViews",
     "Parallel": "protocols.nested.parallel:Parallel",
+    "QuantileBayesSearch": "protocols.quantile.bayes_search:QuantileBayesSearch",
     "QuantileBinarySearch": "protocols.quantile.binary_search:QuantileBinarySearch",
+    "QuantileGradient": "protocols.quantile.gradient:QuantileGradient",
     "QuantileRounds": "protocols.quantile.rounds:QuantileRounds",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }

@@ -193,6 +193,14 @@ def ratio_of(width: float, other: float) -> float:
     return (width + _NOTHING) / (other + _NOTHING)
 
 
+def shrinkage(*ratios: float) -> str:
+    """By how much margins shrink, where they become these ratios of what they are: "29 %" or "12 to 29 %"."""
+    least, most = (max(0, round(100 * (1 - ratio))) for ratio in (max(ratios), min(ratios)))
+    if least == most:
+        return f"{most} %"
+    return f"{least} to {most} %" if least else f"up to {most} %"
+
+
 def shared_option(joint: ExpectedDistribution, asked: Asked, n: int, level: float, others: Iterable[str]) -> Option:
     """How a question is answered from a shared report."""
     mechanism = joint.mechanism

@@ -54,6 +54,7 @@ class Study:
         strata: The public strata, each with its number of people, where results are weighted by them.
         stratum: The stratum that this study asks, where it is one of several.
         experiment: The arms of an experiment, where participants are shown different texts.
+        in_rounds: The names of the questions for quantiles that are asked in five rounds, by `QuantileRounds`.
 
     Examples:
         >>> smokes = sv.Asked("smokes", sv.Frequency(sv.Categories(["yes", "no"])), texts="Do you smoke?")
@@ -86,6 +87,7 @@ class Study:
     strata: tuple[Stratum, ...] = ()
     stratum: str = ""
     experiment: StudyExperiment | None = None
+    in_rounds: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -110,6 +112,7 @@ class Study:
         strata: Sequence[Stratum] = (),
         stratum: str = "",
         experiment: StudyExperiment | None = None,
+        in_rounds: Sequence[str] = (),
     ) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ParameterError("The name of a study is made like that of a question, such as sleep-2027.")
@@ -137,7 +140,7 @@ class Study:
             further = {key: texts[1:] for key, texts in spoken.items() if texts[1:]}
         asked = _questions(questions)
         if experiment is not None:
-            for problem in experiment_problems(unit, asked, has_strata=bool(strata)):
+            for problem in experiment_problems(unit, asked, has_clusters=any(one.cluster_of for one in strata)):
                 raise ParameterError(problem)
         values: dict[str, Any] = {
             "name": name,
@@ -160,6 +163,7 @@ class Study:
             "strata": tuple(strata),
             "stratum": stratum,
             "experiment": experiment,
+            "in_rounds": _in_rounds(in_rounds, asked, has_strata=bool(strata)),
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -168,6 +172,11 @@ class Study:
     def family(self) -> str:
         """The name of the study file, without that of a stratum."""
         return self.name.removesuffix(f"-{self.stratum}") if self.stratum else self.name
+
+    @property
+    def in_one_round(self) -> list[Asked]:
+        """The questions that are asked in one round."""
+        return [asked for asked in self.questions if asked.name not in self.in_rounds]
 
     def question(self, name: str) -> Asked:
         """Return one of the questions.
@@ -268,6 +277,22 @@ def _questions(questions: Any) -> tuple[Asked, ...]:
     if len({one.name for one in asked}) < len(asked):
         raise ParameterError("The names of the questions of a study must differ.")
     return tuple(_of_attribute(one, asked) for one in asked)
+
+
+def _in_rounds(names: Sequence[str], questions: Sequence[Asked], *, has_strata: bool) -> tuple[str, ...]:
+    """The names of questions that a search in rounds can answer."""
+    known = {one.name: one for one in questions}
+    for name in names:
+        asked = known.get(name)
+        if asked is None or not study_question(asked).takes_rounds:
+            raise ParameterError(
+                "Questions in rounds must be questions of the study for quantiles, without reasons for no answer."
+            )
+        if has_strata:
+            raise ParameterError(
+                f"The quantiles of {name} are not combined over strata when they are asked in rounds: ask in one round."
+            )
+    return tuple(names)
 
 
 def _of_attribute(asked: Asked, others: Sequence[Asked]) -> Asked:

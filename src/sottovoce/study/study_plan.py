@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sottovoce.core.asked import Asked
@@ -28,9 +29,9 @@ from sottovoce.study import search
 from sottovoce.study.experiments.planned import asked_in_arms, experiment_texts, in_all, in_smallest
 from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
-from sottovoce.study.planners.distribution import DESIGNED, built_for, expected_of
+from sottovoce.study.planners.distribution import DESIGNED, ROUNDS, built_for, expected_of
 from sottovoce.study.questions import study_question
-from sottovoce.study.sharing import JointReport, Sharing, StudyReport, attributes_of, ratio_of, shared_option
+from sottovoce.study.sharing import JointReport, Sharing, StudyReport, attributes_of, ratio_of, shared_option, shrinkage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -261,7 +262,7 @@ class _Planner:
         counts = {asked.name: max(1, n * asked.share // shares) for asked in self.study.questions}
         reports: list[StudyReport] = []
         sharing: list[Sharing] = []
-        for group in attributes_of(self.study.questions):
+        for group in attributes_of(self.study.in_one_round):
             apart = {
                 one.name: (counts[one.name], self._width(one, self._plan(one, epsilon, counts[one.name])))
                 for one in group
@@ -282,7 +283,7 @@ class _Planner:
         counts = {asked.name: met.get(asked.name, usual) for asked in self.study.questions}
         reports: list[StudyReport] = []
         sharing: list[Sharing] = []
-        for group in attributes_of(self.study.questions):
+        for group in attributes_of(self.study.in_one_round):
             goals = {one.name: float(self.goals[one.name].half_width) for one in group if one.name in self.goals}
             chosen, decision = self._joint(group, epsilon).needed(goals, {one.name: counts[one.name] for one in group})
             reports += chosen
@@ -371,6 +372,8 @@ class _Planner:
         )
 
     def _methods(self, asked: Asked) -> list[str] | None:
+        if asked.name in self.study.in_rounds:
+            return [ROUNDS]
         if not self.quick or asked.question.room != Distribution.room:
             return None
         return [name for name in names(Distribution) if name not in DESIGNED]
@@ -427,12 +430,11 @@ class _Planner:
             more_wide = one.half_width / (one.without_reasons or 1) - 1
             reasons = " and ".join(f'"{reason}"' for reason in one.asked.missing)
             said.append(f"The margin of {one.asked.name} is {100 * more_wide:.0f} % wider for allowing {reasons}.")
+        for one in questions:
+            alone = in_smallest(self.study.experiment, one.participants)
+            width = partial(self._own_width, one.asked, epsilon, alone)
+            said += study_question(one.asked).other_rounds(alone, one.asked.name in self.study.in_rounds, width)
         return " ".join(said)
 
-
-def shrinkage(*ratios: float) -> str:
-    """By how much margins shrink, where they become these ratios of what they are: "29 %" or "12 to 29 %"."""
-    least, most = (max(0, round(100 * (1 - ratio))) for ratio in (max(ratios), min(ratios)))
-    if least == most:
-        return f"{most} %"
-    return f"{least} to {most} %" if least else f"up to {most} %"
+    def _own_width(self, asked: Asked, epsilon: Decimal, n: int, methods: Sequence[str]) -> float:
+        return self._width(asked, self._plan(asked, epsilon, n, methods))

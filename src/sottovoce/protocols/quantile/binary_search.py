@@ -2,67 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil, log, log2, sqrt, tanh
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.core.domain import Above, Integers, Interval
-from sottovoce.core.domain.base import Domain
-from sottovoce.core.params import check_decimal, check_epsilon, check_integer, decimal_text, reject
-from sottovoce.core.question import Quantile
-from sottovoce.core.registry import mechanism as build
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
-from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Floats
-from sottovoce.estimate.sources import sources_of
+from sottovoce.core.domain import Integers, Interval
+from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.protocols.quantile.answers import ThresholdAnswers, line_of
-from sottovoce.protocols.quantile.evidence import ThresholdQuantiles
+from sottovoce.protocols.quantile.one_threshold import OneThresholdSearch
 from sottovoce.protocols.quantile.placing import as_thresholds
 
 OWNER = "a binary search"
 MOST_ROUNDS = 64
 
 
-@dataclass(frozen=True, eq=False)
-class SearchedQuantile(ThresholdQuantiles):
-    """The place at which a search ended; intervals are those of all its answers."""
-
-    place: float = 0.0
-
-    def values(self) -> Floats:
-        return self._as_answers(np.array([self.place]))
-
-
 @dataclass(frozen=True, slots=True)
-class QuantileBinarySearch(Protocol):
+class QuantileBinarySearch(OneThresholdSearch):
     """Search a quantile by halving: each round asks about the middle of what is left, and keeps one half.
 
     A wrong turn is never undone. With `for_error` all turns are right, up to a share `error`, with a given probability
-    (Hoeffding). With `minimum` and `maximum` the share is the smallest one that noise leaves visible.
+    (Hoeffding). With `minimum` the share is the smallest one that noise leaves visible.
 
     Reference: Cyphers, Veeramachaneni, "AnonML", DSAA 2017, for the median; Gaboardi, Rogers, Sheffet, "Locally private
     mean estimation: Z-test and tight confidence intervals", AISTATS 2019, for quantiles and the number of people;
     Fukuchi, Yu, Sakuma, "Locally differentially private minimum finding", 2022.
     """
 
-    domain: Integers | Interval
-    share: Any
-    epsilon: Any
-    participants: int
-    rounds: int = 10
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.domain, Domain) or self.domain.line is None:
-            raise reject("domain", OWNER, "an Interval or Integers", self.domain)
-        (share,) = Quantile(self.domain, (check_decimal("share", OWNER, self.share),)).shares
-        rounds = check_integer("rounds", OWNER, self.rounds, 1, MOST_ROUNDS)
-        people = check_integer("participants", OWNER, self.participants, rounds, 1 << 53)
-        numbers = {"share": share, "epsilon": check_epsilon(OWNER, self.epsilon), "participants": people}
-        for name, value in numbers.items():
-            object.__setattr__(self, name, value)
+    owner: ClassVar[str] = OWNER
+    note: ClassVar[str] = "Each round kept one half; a wrong turn is not undone."
 
     @classmethod
     def for_error(
@@ -97,32 +67,20 @@ class QuantileBinarySearch(Protocol):
             raise reject("participants", OWNER, "enough people to tell a share of one half from zero", participants)
         return share
 
-    @property
-    def question(self) -> Quantile:
-        return Quantile(self.domain, (self.share,))
+    def next_threshold(self, rounds: tuple[ThresholdAnswers, ...]) -> Decimal | None:
+        return self._middle(*self._left(rounds))
 
-    def start(self) -> Round:
-        low, high = line_of(self.domain)[0]
-        middle = self._middle(low, high)
-        if middle is None:
-            raise reject("domain", OWNER, "a domain with answers between its ends", self.domain)
-        return self._ask(middle, 0)
+    def place(self, rounds: tuple[ThresholdAnswers, ...]) -> float:
+        low, high = self._left(rounds)
+        return (low + high) / 2
 
-    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
-        rounds = tuple(ThresholdAnswers.of(self.domain, tallies) for tallies in history)
+    def _left(self, rounds: tuple[ThresholdAnswers, ...]) -> tuple[float, float]:
+        """The ends of the part that all rounds kept."""
         low, high = line_of(self.domain)[0]
         for answers in rounds:
             middle = float(answers.thresholds[0])
             low, high = (low, middle) if answers.below[0] >= float(self.share) else (middle, high)
-        middle_next = None if len(history) == self.rounds else self._middle(low, high)
-        if middle_next is not None and not closing:
-            return self._ask(middle_next, len(history))
-        evidence = SearchedQuantile(rounds, self.question, (low + high) / 2)
-        estimate = Estimate.of(self.question, evidence, sources_of(tally for (tally,) in history))
-        estimate = replace(estimate, notes=("Each round kept one half; a wrong turn is not undone.",))
-        if middle_next is None:
-            return {"quantile": estimate}
-        return partial({"quantile": estimate}, f"Closed early: {len(history)} of {self.rounds} rounds have reports.")
+        return low, high
 
     def _middle(self, low: float, high: float) -> Decimal | None:
         """The threshold that halves a part of the line, if it holds two possible answers."""
@@ -131,8 +89,3 @@ class QuantileBinarySearch(Protocol):
             return None
         thresholds = as_thresholds(self.domain, [(low + high) / 2], np.array([low, high]))
         return thresholds[0] if thresholds and low < float(thresholds[0]) < high else None
-
-    def _ask(self, threshold: Decimal, number: int) -> Round:
-        rr = build("rr", Above(self.domain, threshold), epsilon=self.epsilon)
-        quota = None if number == self.rounds - 1 else self.participants // self.rounds
-        return Round((Arm(f"from {decimal_text(threshold)}", rr),), quota=quota)

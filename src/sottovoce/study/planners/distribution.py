@@ -38,6 +38,8 @@ DESIGNED = ("designed-distribution", "coded-wave", "mixed-wave")  # built by a p
 AFTER = 11  # decimal places after the first one of a domain, at which a bin ends that holds a point of a continuum
 NEAR = 1.1  # of the least possible error
 AT_POINTS = "binned (at the points)"
+ONE_ROUND = ("coded-wave",)  # what rounds are compared with
+MANY = 10**9  # people whose noise is far below the width of a bucket
 ROUNDS = "rounds"  # the method for quantiles that takes several
 
 
@@ -131,8 +133,8 @@ class ReadingPlanner(Planner):
         return ReadingWays(self.question, self.level, expected, rounds)
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
-        if self.in_rounds and best.method != ROUNDS:
-            yield self._rounds_instead(best, self.rounds(epsilon), participants)
+        if self.in_rounds:
+            yield self._rounds_compared(best, epsilon, participants)
         if self.question.ends_at_buckets and best.method != ROUNDS:
             buckets = buckets_of(best.mechanism, participants)
             wide = float(buckets.widths.max())
@@ -142,16 +144,35 @@ class ReadingPlanner(Planner):
                     " make it narrower than one."
                 )
 
-    def _rounds_instead(self, best: Option, rounds: ExpectedRounds, participants: int) -> str:
+    def _rounds_compared(self, best: Option, epsilon: Decimal, participants: int) -> str:
+        """How many people one round, five rounds and the floor take for the error of the best option."""
+        rounds, error = self.rounds(epsilon), best.std_error
         people = max(participants, rounds.fewest)
-        needed = search.least(rounds.error, best.std_error, search.participants(rounds.fewest))
-        enough = (
-            "" if needed is None or needed >= participants else f", and {needed:,} people would reach the one above"
-        )
+        floor = search.least(rounds.least, error, search.participants(1))
+        if best.method == ROUNDS:
+            compared = self._in_one_round(error, epsilon, participants)
+        else:
+            needed = search.least(rounds.error, error, search.participants(rounds.fewest))
+            compared = (
+                f'In five rounds (methods=["{ROUNDS}"]) the standard error would be about {rounds.error(people):.3g}'
+            )
+            if needed is not None and needed < participants:
+                compared += f", and {needed:,} people would reach the one above"
         return (
-            f'In five rounds (methods=["{ROUNDS}"]) the standard error would be about {rounds.error(people):.3g}'
-            f"{enough}. No method that asks about thresholds has less than {rounds.least(people):.3g}."
+            f"{compared}. No method that asks about thresholds has less than {rounds.least(people):.3g}, or reaches"
+            f" {error:.3g} with fewer than {floor:,} people."
         )
+
+    def _in_one_round(self, error: float, epsilon: Decimal, participants: int) -> str:
+        """The error of one round, and how many people it takes for that of a search."""
+        ways = replace(self, methods=ONE_ROUND).ways(epsilon)
+        said = f"In one round ({ONE_ROUND[0]}) the standard error would be about {ways.least(participants):.3g}"
+        if ways.least(MANY) > error:
+            return f"{said}, and no number of people would reach that of rounds: buckets stay as wide as they are"
+        people = float(participants)
+        for _ in range(2):  # errors fall about with the root; a full search would take seconds
+            people *= (ways.least(math.ceil(people)) / error) ** 2
+        return f"{said}, and about {float(f'{people:.2g}'):,.0f} people would reach that of rounds"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.domain.reasons import ANSWERED
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Distribution, Frequency, Question
+from sottovoce.core.question import Distribution, Frequency, Joint, Question
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.estimate import Estimate
@@ -87,6 +87,15 @@ class StudyQuestion:
         """The expected half-width of a plan of the question with its reasons; of groups, that of one of them."""
         return plan.best.half_width(level)
 
+    @property
+    def takes_rounds(self) -> bool:
+        """Whether a search in rounds can answer it."""
+        return False
+
+    def other_rounds(self, participants: int, in_rounds: bool, width: Callable[[Sequence[str]], float]) -> list[str]:
+        """The margin if it were asked in five rounds instead of one, or in one; `width` gives that of some methods."""
+        return []
+
     # --- arms of an experiment -------------------------------------------------------------------
     @property
     def compared_values(self) -> int | None:
@@ -101,11 +110,14 @@ class StudyQuestion:
     def adds_over_strata(self) -> bool:
         """Whether estimates of public strata can be combined: by weighted means, or by weighted shares of cells."""
         room = self.asked.full_question.room
-        if self.asked.attributes:  # each stratum has views of its own
-            return False
         if room == "group_mean" and self.asked.missing:  # the reasons are a table of their own
             return False
-        return self.asked.full_question.averages or room in (Distribution.room, "within_groups", "group_mean")
+        return self.asked.full_question.averages or room in (
+            Distribution.room,
+            "within_groups",
+            "group_mean",
+            Joint.room,
+        )
 
     @property
     def answers_apart(self) -> bool:
