@@ -56,6 +56,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     planned.EXPERIMENT,
     null_tests.EXPERIMENT,
     planned_power.EXPERIMENT,
+    planned_power.FURTHER_TESTS,
     power_of_tests.EXPERIMENT,
     watched_tests.EXPERIMENT,
     *sok.EXPERIMENTS,
