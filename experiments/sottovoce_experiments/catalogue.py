@@ -38,6 +38,7 @@ from sottovoce_experiments.hypotheses import planned_power
 from sottovoce_experiments.hypotheses import power as power_of_tests
 from sottovoce_experiments.hypotheses import watched as watched_tests
 from sottovoce_experiments.means import decision as adaptive_decision
+from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.survey import tables as survey
@@ -56,6 +57,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     planned.EXPERIMENT,
     null_tests.EXPERIMENT,
     planned_power.EXPERIMENT,
+    planned_power.FURTHER_TESTS,
     power_of_tests.EXPERIMENT,
     watched_tests.EXPERIMENT,
     *sok.EXPERIMENTS,
@@ -86,6 +88,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     quantiles.EXPERIMENT,
     adaptive_decision.EXPERIMENT,
     adaptive_several.EXPERIMENT,
+    range_search.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,
