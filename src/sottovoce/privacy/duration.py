@@ -35,6 +35,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
 from sottovoce.core.question import (
     Attributes,
+    Boxes,
     Distribution,
     Frequency,
     GroupMean,
@@ -86,6 +87,15 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
         (
             Record({"a": Integers(0, 3), "b": Integers(0, 15)}),
             (("first categories, last categories", {"a": 0, "b": 0}, {"a": 3, "b": 15}),),
+        ),
+    ),
+    Boxes: (
+        (
+            Record({"a": Integers(0, 3), "b": Interval(-1, 1)}),
+            (
+                (DIGITS, {"a": 0, "b": SHORT}, {"a": 3, "b": LONG}),
+                (SAME_DIGITS, {"a": 0, "b": OTHER}, {"a": 3, "b": LONG}),
+            ),
         ),
     ),
 }
