@@ -36,12 +36,15 @@ from sottovoce_experiments.hypotheses import null as null_tests
 from sottovoce_experiments.hypotheses import planned_power
 from sottovoce_experiments.hypotheses import power as power_of_tests
 from sottovoce_experiments.hypotheses import watched as watched_tests
+from sottovoce_experiments.means import decision as adaptive_decision
+from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.survey import tables as survey
 from sottovoce_experiments.tables import bits as table_bits
 from sottovoce_experiments.tables import coverage as table_coverage
 from sottovoce_experiments.tables import designs as table_designs
 from sottovoce_experiments.tables import fits as table_fits
+from sottovoce_experiments.tables import markov as table_markov
 from sottovoce_experiments.tables import published as table_published
 from sottovoce_experiments.tables import second_round as table_rounds
 
@@ -75,9 +78,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_fits.EXPERIMENT,
     table_bits.EXPERIMENT,
     table_bits.FITS,
+    table_markov.EXPERIMENT,
     table_published.EXPERIMENT,
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
+    adaptive_decision.EXPERIMENT,
+    adaptive_several.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,

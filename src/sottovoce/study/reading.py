@@ -150,6 +150,7 @@ class _StudyReader:
         dates = {key: self._date(about, key) for key in ("start", "end")}
         languages = self._languages(about)
         questions = self._questions(languages)
+        strata = self._strata(about, languages, questions)
         rest = {
             **dates,
             "languages": languages,
@@ -157,8 +158,8 @@ class _StudyReader:
             "in_rounds": [one.name for one in questions if self.tables["questions"][one.name].get("rounds", False)],
             "population": PopulationTables(self.tables.get("population", {}), questions, self).population(),
             "collection": self._collection(),
-            "strata": self._strata(about, languages, questions),
-            "experiment": self._experiment(languages, questions),
+            "strata": strata,
+            "experiment": self._experiment(languages, questions, strata),
         }
         if self.mistakes:
             # What remains is said by the study itself, one sentence at a time, with stand-ins for what is wrong.
@@ -289,19 +290,24 @@ class _StudyReader:
         if "stratum" in about and about["stratum"] not in [one.name for one in strata]:
             remedy = "Name one of the tables [strata.NAME], or remove it: `sottovoce serve` writes it."
             self.note(("study", "stratum"), "The stratum is none of the strata.", remedy)
+        by_people = not any(one.cluster_of or one.margins for one in strata)
         for asked in questions if strata else ():
-            if not study_question(asked).adds_over_strata:
-                said = f"A {asked.question.noun} is not combined over strata."
+            if not study_question(asked).adds_over_strata or (asked.attributes and not by_people):
+                said = (
+                    f"A {asked.question.noun} is not combined over {'strata' if by_people else 'clusters or margins'}."
+                )
                 remedy = "Ask for shares, means, quantiles or distributions, or remove [strata]."
                 self.note(("questions", asked.name), said, remedy)
         return strata
 
-    def _experiment(self, languages: Sequence[str], questions: Sequence[Asked]) -> StudyExperiment | None:
+    def _experiment(
+        self, languages: Sequence[str], questions: Sequence[Asked], strata: Sequence[Stratum]
+    ) -> StudyExperiment | None:
         if "experiment" not in self.tables:
             return None
         about = self.tables.get("study")
         unit = about.get("unit") if isinstance(about, Mapping) else None
-        for problem in experiment_problems(unit, questions, has_strata="strata" in self.tables):
+        for problem in experiment_problems(unit, questions, has_clusters=any(one.cluster_of for one in strata)):
             self.note(("experiment",), problem, "")
         return read_experiment(self.tables["experiment"], languages, questions, self)
 

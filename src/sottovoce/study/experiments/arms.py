@@ -93,18 +93,13 @@ class StudyExperiment:
         )
 
 
-def experiment_problems(unit: object, questions: Sequence[Asked], *, has_strata: bool) -> Iterator[str]:
+def experiment_problems(unit: object, questions: Sequence[Asked], *, has_clusters: bool) -> Iterator[str]:
     """Why the arms of a study could not be compared as different people, a sentence each."""
     if unit == "event":
         yield 'An experiment compares different people: write unit = "person" or unit = "device".'
-    if has_strata:
-        yield "A study has strata or an experiment, not both: remove one of them."
+    if has_clusters:
+        yield "Arms share clusters, so that they are not independent: remove cluster_of or the experiment."
     for asked in questions:
-        if asked.attributes:
-            yield (
-                f"The cross table {asked.name} is not compared between arms: ask its attributes as questions of their"
-                " own, or make a study for each arm."
-            )
         if not asked.question.has_differences:
             yield (
                 f"The question {asked.name} asks for a {asked.question.noun}, which cannot be compared between arms:"
