@@ -33,7 +33,17 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, HalfSets, Mean, Question, VectorMean
+from sottovoce.core.question import (
+    Attributes,
+    Boxes,
+    Distribution,
+    Frequency,
+    GroupMean,
+    HalfSets,
+    Mean,
+    Question,
+    VectorMean,
+)
 from sottovoce.core.registry import mechanism, names, registered_name
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA
@@ -70,6 +80,12 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
         (Box(-1, 1, 8), ((DIGITS, [SHORT] * 8, [LONG] * 8), (SAME_DIGITS, [OTHER] * 8, [LONG] * 8))),
         (Sparse(32, 4), (("no entry, all entries", {}, {8 * place: LONG for place in range(4)}),)),
         (Sparse(32, 1), (("no entry, all entries", {}, {31: LONG}),)),
+    ),
+    Boxes: (
+        (
+            Record({"a": Integers(0, 3), "b": Integers(0, 7)}),
+            (("first cell, last cell", {"a": 0, "b": 0}, {"a": 3, "b": 7}),),
+        ),
     ),
     Attributes: (
         (
