@@ -37,6 +37,7 @@ from sottovoce_experiments.hypotheses import planned_power
 from sottovoce_experiments.hypotheses import power as power_of_tests
 from sottovoce_experiments.hypotheses import watched as watched_tests
 from sottovoce_experiments.quantiles import declared as quantiles
+from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.survey import tables as survey
 from sottovoce_experiments.tables import bits as table_bits
 from sottovoce_experiments.tables import coverage as table_coverage
@@ -78,6 +79,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_published.EXPERIMENT,
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
+    published_quantiles.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,
