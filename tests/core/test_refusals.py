@@ -17,9 +17,12 @@ from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import MAX_CODES, MAX_INTEGER
 from sottovoce.core.errors import DomainError, MismatchError, ParameterError, ReportError
 from sottovoce.core.exchange import codec
+from sottovoce.core.language.translated import MAX_TEXT, texts_by_language
 from sottovoce.core.params import shown
+from sottovoce.core.question.joint import Joint
+from sottovoce.estimate.group_mean.truth import Crowd
 from sottovoce.fast.batch import from_payloads
-from sottovoce.fast.kernels.base import sampler
+from sottovoce.fast.kernels.base import index_type, sampler
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.kernels.compose.public import refused_ids
 from sottovoce.fast.kernels.vector.sampled import first_coordinates
@@ -32,6 +35,37 @@ def test_foreign_values_of_categories_are_none_of_them(values: list[Any]) -> Non
     for value in domain.foreign():
         with pytest.raises(DomainError):
             domain.encode(value)
+
+
+@pytest.mark.parametrize("value", [Pair(Integers(0, 1), Interval(0, 1)), "a value"])
+def test_the_value_of_a_pair_is_a_single_answer(value: Any) -> None:
+    with pytest.raises(ParameterError, match="a domain of single answers"):
+        Pair(Integers(0, 1), value)
+
+
+def test_texts_have_as_many_characters_as_stated() -> None:
+    assert texts_by_language({"en": "a" * MAX_TEXT}, "text") == (("en", "a" * MAX_TEXT),)
+    for text in ("a" * (MAX_TEXT + 1), " ", 1):
+        with pytest.raises(ParameterError, match="must have 1 to 2000 characters"):
+            texts_by_language({"en": text}, "text")
+
+
+@pytest.mark.parametrize("tables", [[["a", "b"], "ab"], [["a", 1], ["a", "b"]], "ab"])
+def test_every_table_of_a_joint_question_is_a_list_of_names(tables: Any) -> None:
+    yes_or_no = Categories(["yes", "no"])
+    with pytest.raises(ParameterError, match="lists of names of the fields"):
+        Joint.about(sv.Record({"a": yes_or_no, "b": yes_or_no}), {"tables": tables})
+
+
+def test_a_crowd_has_a_prior_for_each_group() -> None:
+    domain = Pair(Categories(["f", "m"]), Interval(0, 1))
+    with pytest.raises(ParameterError, match="there is none for 'm'"):
+        Crowd.of(domain, None, {"f": sv.Prior.of([0.5])})
+
+
+def test_indices_have_the_smallest_type_that_holds_them() -> None:
+    for bits, kind, next_kind in ((8, np.uint8, np.uint16), (16, np.uint16, np.uint32), (32, np.uint32, np.uint64)):
+        assert index_type(1 << bits) is kind and index_type((1 << bits) + 1) is next_kind
 
 
 @pytest.mark.parametrize("group", [Interval(0, 1), "a group"])

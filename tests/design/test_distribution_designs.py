@@ -464,3 +464,10 @@ def test_a_thousand_buckets_have_unbiased_shares_and_intervals(workload: str) ->
     low, high = found.ci()
     assert low[0] < 1 <= high[0] + 0.05
     assert isinstance(decode, CircleDecode if workload == "ranges" else ShiftDecode)
+
+
+def test_only_cumulative_shares_are_replaced_around_a_circle() -> None:
+    for workload in BY_NAME.values():
+        assert workload.ranked(circular=False) is workload
+        assert workload.ranked(circular=True) is (BY_NAME["histogram"] if workload.is_cumulative else workload)
+    assert {one.is_cumulative for one in BY_NAME.values()} == {True, False}

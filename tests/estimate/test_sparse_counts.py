@@ -327,6 +327,13 @@ def test_intervals_below_zero_are_explained_and_the_bounded_one_is_named() -> No
     assert inside is not None and "does not contain such an estimate" in inside and "'bounded'" not in inside
 
 
+def test_a_single_estimate_outside_the_range_is_told() -> None:
+    m = sv.mechanism("grr", sv.Categories(list("abc")), epsilon=2)
+    estimate = m.estimate(sv.Tally(m, 100, np.array([60, 35, 5], np.int64)))
+    assert [(estimate.values < 0).sum(), (estimate.values > 1).sum()] == [1, 0]
+    assert (estimate.remark(estimate.ci()) or "").startswith("1 of 3 estimates lies outside [0, 1]")
+
+
 def test_the_demo_explains_noise(capsys: pytest.CaptureFixture[str]) -> None:
     from sottovoce.cli.demo import demo
 

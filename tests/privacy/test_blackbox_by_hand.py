@@ -19,7 +19,7 @@ from sottovoce.privacy.blackbox import (
     samples_needed,
     serialised,
 )
-from sottovoce.privacy.events import CAUTIONS, Column, EventBatch, Literal, _LiteralRows, _refined, scores
+from sottovoce.privacy.events import CAUTIONS, Column, EventBatch, Literal, _LiteralRows, _refined, _word, scores
 
 
 def test_every_report_that_is_drawn_is_counted() -> None:
@@ -92,3 +92,22 @@ def test_a_ratio_set_is_an_event_of_its_own() -> None:
     ((score, counts, event),) = _refined(first, second, [], [likelier], (0, 1), CAUTIONS[1])
     assert counts == (0, 1, 60, 10) and event.literals == (likelier,)
     assert score == scores(60, 10, 100, 200, CAUTIONS[1])
+
+
+def test_scores_are_wilsons_bounds() -> None:
+    """The bounds of a frequency are the two roots of (p - share)^2 = z^2 p (1 - p) / n."""
+    x, y, n, m, z = np.array([30.0, 70.0]), np.array([10.0, 20.0]), 100, 80, 2.5
+    low, high = (
+        np.array([np.roots([1 + z * z / size, -2 * c / size - z * z / size, (c / size) ** 2]) for c in counts])
+        for counts, size in ((x, n), (y, m))
+    )
+    assert np.allclose(scores(x, y, n, m, z), np.log(low.min(axis=1) / high.max(axis=1)))
+    assert scores(np.zeros(1), np.ones(1), n, m, z)[0] == -math.inf
+
+
+def test_the_first_and_last_word_of_a_message_are_columns() -> None:
+    batch = EventBatch([b"id:one two", b"id:;;", b"id:three"])
+    assert [list(_word(3, "first", 0).of(batch)), list(_word(3, "last", -1).of(batch))] == [
+        [b"one", b"", b"three"],
+        [b"two", b"", b"three"],
+    ]

@@ -14,6 +14,7 @@ from sottovoce.core.round import Arm, Protocol
 from sottovoce.protocols.ask import AskEveryone, AskOneOf
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.mean.personal import PersonalBudgetMean
+from sottovoce.protocols.mean.several import AdaptiveMeansRounds
 from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.protocols.plain import PROTOCOLS, protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
@@ -40,6 +41,7 @@ RECORDS = [{"a": int(a), "b": float(a), "c": "xy"[a % 2]} for a in WHOLE[:600]]
 
 BITS = sv.Record({name: sv.Integers(0, 1) for name in "abc"})
 BINARY = [{"a": int(a) % 2, "b": int(a) // 2 % 2, "c": int(a) // 4} for a in WHOLE[:900]]
+TWO_NUMBERS = sv.Record({"a": sv.Integers(0, 7), "b": sv.Interval(0, 10)})
 PAIRS = sv.Record({"a": sv.Integers(0, 7), "c": sv.Categories(["x", "y"])})
 
 # A protocol and answers for each of them; several where methods differ in their rounds.
@@ -70,6 +72,10 @@ CASES: dict[str, tuple[Protocol, Any]] = {
 }
 # Protocols of others, their parts, and searches through rr: the digests of what devices send are those above.
 NESTED: dict[str, tuple[Protocol, Any]] = {
+    "AdaptiveMeans": (
+        AdaptiveMeansRounds(TWO_NUMBERS, 3, N, inputs=5),
+        [{"a": int(a), "b": float(a)} for a in WHOLE],
+    ),
     "Parallel": (
         Parallel(
             (

@@ -171,3 +171,51 @@ def test_both_commands_serve_each_stratum_and_export_the_weighted_whole(
     whole, city = lark(folder / "estimates.csv"), lark(folder / "stratum-city" / "estimates.csv")
     assert float(whole["low"]) <= 0.8 <= float(whole["high"]) and float(city["low"]) <= 1 <= float(city["high"])
     assert (whole["n"], city["n"]) == ("900", "600")
+
+
+ARMS = b"""
+[experiment.usual]
+[experiment.new]
+text = { en = "Sleep well.", de = "Schlaf gut." }
+"""
+
+
+def test_an_experiment_inside_strata_compares_weighted_arms() -> None:
+    study = check_study(SOURCE + ARMS)
+    held = {"city": {"usual": (1_000, 300), "new": (1_000, 500)}, "country": {"usual": (900, 810), "new": (900, 450)}}
+    rows = [
+        (name, arm, "lark" if place < larks else "owl")
+        for name, arms in held.items()
+        for arm, (people, larks) in arms.items()
+        for place in range(people)
+    ]
+    names, arms, types = map(list, zip(*np.random.default_rng(1).permutation(rows).tolist(), strict=True))
+    run = simulate_study(study.plan(3800), {"type": types, "stratum": names, "arm": arms}, seed=1)
+    (compared,) = run.results.comparisons
+    line, frame = compared.lines[0], run.to_frame().set_index(["arm", "label"])
+    assert frame["truth"]["new less usual", "lark"] == pytest.approx(0.8 * 0.2 - 0.2 * 0.4, abs=0.01)
+    assert line.low < 0.08 < line.high and frame["covered"]["new less usual", "lark"]
+    # The variance is that of four samples, each with the squared weight of its stratum.
+    mechanism = run.results["type~new"].estimates["type"].sources[0].mechanism
+    cells = [
+        (weight, *held[name][arm]) for name, weight in (("city", 0.8), ("country", 0.2)) for arm in ("usual", "new")
+    ]
+    shares = [(weight, people, larks / people) for weight, people, larks in cells]
+    exact = sum(w**2 * mechanism.variance([share, 1 - share], people)[0] for w, people, share in shares)
+    assert line.std_error == pytest.approx(exact**0.5, rel=0.05)
+    clusters = (SOURCE + ARMS).replace(b"people = 80000\n", b'people = 80000\ncluster_of = "all"\n')
+    with pytest.raises(sv.ParameterError, match="not independent"):
+        check_study(clusters.replace(b"people = 20000\n", b'people = 20000\ncluster_of = "all"\n'))
+
+
+def test_arms_of_served_strata_are_exported_together(tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "store.db"), create=True) as store, collecting(store) as collector:
+        for seed, (stratum, answers) in enumerate({"city": ["lark"] * 600, "country": ["owl"] * 300}.items()):
+            name = collector.create(source_of(SOURCE + ARMS, stratum))
+            for batch in drawn(collector.study(name).manifest, answers, seed):
+                assert send(collector, name, batch).accepted
+        with store.read() as work:
+            whole, parts = results.over_strata_of(work, "pain", 0.95)
+    (compared,) = whole.comparisons
+    assert compared.name == "new less usual" and compared.lines[0].low < 0 < compared.lines[0].high
+    assert sum(one.n for one in compared.estimates) == whole.reports and len(parts["city"].comparisons) == 1

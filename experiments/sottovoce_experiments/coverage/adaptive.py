@@ -19,7 +19,9 @@ from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Interval
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import deviate
+from sottovoce.estimate.mean.evidence import from_cells
 from sottovoce.estimate.mean.moments import profile
+from sottovoce.estimate.mean.noise import average_noise
 from sottovoce.estimate.mean.sequential import weights_of
 from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.prior import Prior
@@ -164,11 +166,18 @@ class SecondRounds:
             exact = {target: np.full_like(mean, hoeffding(reach, n, level)) for target in TARGETS}
             variances = {"population": spread_of / n, "sample": noise / n}
         else:
-            before = self._read(self.first.mechanism, self.first.cells[None, :], asked)
-            after = self._read(self.found.mechanism, self.second, self.n)
+            rounds = (
+                (self.first.mechanism, asked, self.first.cells[None, :]),
+                (self.found.mechanism, self.n, self.second),
+            )
+            before, after = (self._read(mechanism, cells, people) for mechanism, people, cells in rounds)
+            noises = [_noises(*each) for each in rounds]
             weights = weights_of((asked, self.n), self.found.variances)
             mean = weights[0] * before[0] + weights[1] * after[0]
-            sums = [weights[0] ** 2 * before[k] / asked + weights[1] ** 2 * after[k] / self.n for k in (1, 2)]
+            sums = [
+                weights[0] ** 2 * early / asked + weights[1] ** 2 * late / self.n
+                for early, late in ((before[1], after[1]), noises)
+            ]
             least = (profile(m.channel).variances.min() for m in (self.first.mechanism, self.found.mechanism))
             answers = np.clip(np.minimum(before[1] - next(least), after[1] - next(least)), 0, 1)
             excess = weights[0] - asked / n
@@ -188,6 +197,11 @@ class SecondRounds:
         if target == "sample":
             half += abs(excess) * (1 + self.first.n / self.n) * hoeffding(2, self.first.n, each)
         return half
+
+
+def _noises(mechanism: Mechanism, n: int, cells: Ints) -> Floats:
+    """The bound on the noise of two rounds, in each row."""
+    return np.array([average_noise(from_cells(mechanism, n, row)) for row in cells])
 
 
 def _reach(mechanism: Mechanism) -> float:

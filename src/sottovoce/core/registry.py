@@ -225,13 +225,14 @@ def fits(name: str, domain: Domain) -> bool:
     return True
 
 
-def mechanism(name: str, domain: Domain, *, epsilon: Any, **options: Any) -> Mechanism:
+def mechanism(name: str, domain: Domain, *, epsilon: Any = None, **options: Any) -> Mechanism:
     """Build a mechanism by name: the sampler of a device together with its estimator.
 
     Args:
         name: A name of `names()`, such as "grr".
         domain: The possible answers. The question follows from the mechanism.
-        epsilon: The privacy budget of one report, above 0 and at most 20; a float is read as its shortest decimal.
+        epsilon: The privacy budget of one report, above 0 and at most 20; a float is read as its shortest decimal. Left
+            out where published parameters, such as f, p and q of RAPPOR, are given: epsilon then follows from them.
         **options: Options of this mechanism, such as `buckets=64`; `sottovoce methods` lists them.
 
     Returns:

@@ -21,6 +21,7 @@ from sottovoce.protocols.nested.parallel import Branch
 
 PROTOCOLS = {
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
+    "AdaptiveMeansRounds": "protocols.mean.several:AdaptiveMeansRounds",
     "AskEveryone": "protocols.ask:AskEveryone",
     "AskOneOf": "protocols.ask:AskOneOf",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",

@@ -150,6 +150,7 @@ class _StudyReader:
         dates = {key: self._date(about, key) for key in ("start", "end")}
         languages = self._languages(about)
         questions = self._questions(languages)
+        strata = self._strata(about, languages, questions)
         rest = {
             **dates,
             "languages": languages,
@@ -157,8 +158,8 @@ class _StudyReader:
             "in_rounds": [one.name for one in questions if self.tables["questions"][one.name].get("rounds", False)],
             "population": PopulationTables(self.tables.get("population", {}), questions, self).population(),
             "collection": self._collection(),
-            "strata": self._strata(about, languages, questions),
-            "experiment": self._experiment(languages, questions),
+            "strata": strata,
+            "experiment": self._experiment(languages, questions, strata),
         }
         if self.mistakes:
             # What remains is said by the study itself, one sentence at a time, with stand-ins for what is wrong.
@@ -296,12 +297,14 @@ class _StudyReader:
                 self.note(("questions", asked.name), said, remedy)
         return strata
 
-    def _experiment(self, languages: Sequence[str], questions: Sequence[Asked]) -> StudyExperiment | None:
+    def _experiment(
+        self, languages: Sequence[str], questions: Sequence[Asked], strata: Sequence[Stratum]
+    ) -> StudyExperiment | None:
         if "experiment" not in self.tables:
             return None
         about = self.tables.get("study")
         unit = about.get("unit") if isinstance(about, Mapping) else None
-        for problem in experiment_problems(unit, questions, has_strata="strata" in self.tables):
+        for problem in experiment_problems(unit, questions, has_clusters=any(one.cluster_of for one in strata)):
             self.note(("experiment",), problem, "")
         return read_experiment(self.tables["experiment"], languages, questions, self)
 

@@ -96,21 +96,18 @@ def simulate_study(plan: StudyPlan, answers: Any, *, seed: int | None = None) ->
     (size,) = {len(column) for column in columns.values()} or {0}
     report_names = {one.asked.name: one.report for one in plan.questions}
     study = plan.study
+    arms = {"": np.arange(size)} if study.experiment is None else _in_arms(study.experiment, answers, size, seed)
     if study.strata and not study.stratum:
-        members = _members(study.strata, answers, size, seed)
+        strata = _members(study.strata, answers, size, seed)
         parts = {
-            name: _estimates(plan, columns, rows, derived_seed(seed, f"stratum {name}"))
-            for name, rows in members.items()
+            name: _by_arm(plan, columns, _among(rows, arms), derived_seed(seed, f"stratum {name}"))
+            for name, rows in strata.items()
         }
         estimates = combined(parts, study.strata)
-        everyone = _weighted_rows(study.strata, members, size)
+        members = {arm: _weighted_rows(study.strata, _among(rows, strata), size) for arm, rows in arms.items()}
+        everyone = _weighted_rows(study.strata, strata, size)
     else:
-        everyone = np.arange(size)
-        members = {"": everyone} if study.experiment is None else _in_arms(study.experiment, answers, size, seed)
-        estimates = {}
-        for arm, rows in members.items():
-            part = _estimates(plan, columns, rows, derived_seed(seed, f"arm {arm}") if arm else seed)
-            estimates |= {f"{name}: {arm}" if arm else name: one for name, one in part.items()}
+        estimates, members, everyone = _by_arm(plan, columns, arms, seed), arms, np.arange(size)
     results = results_of(study, report_names, estimates, plan.level, reports=size)
     # Without a column of arms everybody would answer the same in all of them.
     own = members if study.experiment is not None and ARM in answers else {}
@@ -135,6 +132,22 @@ def _true_differences(results: StudyResults, truth: Mapping[tuple[str, str], Tru
             if (noun, label) in first and (noun, label) in second
         }
     return known
+
+
+def _by_arm(
+    plan: StudyPlan, columns: Mapping[str, Sequence[Any]], arms: Mapping[str, np.ndarray], seed: int | None
+) -> dict[str, Any]:
+    """The estimates of all arms, by report and arm; those of one arm without a name by report alone."""
+    estimates: dict[str, Any] = {}
+    for arm, rows in arms.items():
+        part = _estimates(plan, columns, rows, derived_seed(seed, f"arm {arm}") if arm else seed)
+        estimates |= {f"{name}: {arm}" if arm else name: one for name, one in part.items()}
+    return estimates
+
+
+def _among(rows: np.ndarray, parts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The rows of each part that are among some rows."""
+    return {name: part[np.isin(part, rows)] for name, part in parts.items()}
 
 
 def _estimates(

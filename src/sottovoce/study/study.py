@@ -140,7 +140,7 @@ class Study:
             further = {key: texts[1:] for key, texts in spoken.items() if texts[1:]}
         asked = _questions(questions)
         if experiment is not None:
-            for problem in experiment_problems(unit, asked, has_strata=bool(strata)):
+            for problem in experiment_problems(unit, asked, has_clusters=any(one.cluster_of for one in strata)):
                 raise ParameterError(problem)
         values: dict[str, Any] = {
             "name": name,

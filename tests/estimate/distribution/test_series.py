@@ -276,6 +276,23 @@ def test_updates_never_lower_the_likelihood_and_one_component_has_the_moments() 
     assert float((centres - mean) ** 2 @ single.values) == pytest.approx(10 / 392, rel=0.1)
 
 
+def test_a_mixture_that_reports_do_not_tell_from_a_simpler_one_is_refused() -> None:
+    """Two clear modes behind Gaussian noise would need 10**11 reports; through the square wave they are found."""
+    modes = np.concatenate(
+        [np.random.default_rng(1).normal(0.25, 0.05, 10_000), np.random.default_rng(2).normal(0.75, 0.05, 10_000)]
+    )
+    noisy = gaussian(RANGE, epsilon=1, delta="0.000001")
+    with pytest.raises(sv.ParameterError, match="do not tell a mixture of 2 Gaussians from one of 1"):
+        noisy.estimate(noisy.tally(noisy.privatize(modes.clip(0, 1), seed=3)), decoder="gmm")
+    wave = sv.mechanism("square-wave", RANGE, epsilon=1, buckets=64)
+    counted = wave.tally(wave.privatize(modes.clip(0, 1), seed=3))
+    found = wave.estimate(counted, decoder="gmm").fit
+    assert isinstance(found, MixtureFit)
+    np.testing.assert_allclose([centre for _, centre, _ in found.components], [0.25, 0.75], atol=0.05)
+    with pytest.raises(sv.ParameterError, match="3 Gaussians from one of 2"):
+        wave.estimate(counted, decoder=sv.decoder("gmm", components=3))
+
+
 def test_a_mixture_needs_a_line_and_sound_parameters() -> None:
     m = sv.mechanism("square-wave", sv.Circle(24), epsilon=1, buckets=16)
     with pytest.raises(sv.ParameterError, match="fitted to a distribution of numbers or ordered categories"):

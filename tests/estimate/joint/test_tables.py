@@ -113,6 +113,16 @@ def test_values_are_those_of_generic_least_squares() -> None:
         assert tables.values(names) == pytest.approx(expected, abs=1e-9)
 
 
+def test_a_sum_over_two_tables_has_the_variance_of_one_sum_over_all_fields() -> None:
+    """Each of the three views tells something about one of both tables at least."""
+    generator = np.random.default_rng(5)
+    tables = random_tables(generator)
+    sex, age = generator.normal(size=(1, 2)), generator.normal(size=(1, 3))
+    apart = tables.covariance([(("sex",), sex), (("age",), age)])
+    together = tables.covariance([(("sex", "age"), sex[:, :, None] + age[:, None, :])])
+    assert apart == pytest.approx(together, rel=1e-9)
+
+
 def test_mean_and_covariance_over_all_reports_of_several_views() -> None:
     """One report about each of three views: every combination is enumerated, with its exact probability."""
     protocol = sv.TableViews(RECORD, combinations(dict(RECORD.fields), 2), 1)

@@ -94,7 +94,6 @@ def test_the_arms_of_a_study_file() -> None:
         (("share = 2", "share = 0"), "line 11: The 'share' parameter of arm usual must be an integer in [1, 1000]."),
         (('text = "Your pharmacy vaccinates without an appointment."', ""), "No arm of the experiment has a text"),
         (('unit = "person"', 'unit = "event"'), "An experiment compares different people"),
-        (("[population.plans]", "[strata.a]\npeople = 1\n[strata.b]\npeople = 1\n[population.plans]"), "not both"),
         (("new.population.plans]", "new.population.plan]"), "line 24: This question is not in the study."),
     ],
 )

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import chdtri
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer, reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.evidence import Evidence, Floats, Offer
 from sottovoce.estimate.frequency.maximise import certificate
+from sottovoce.estimate.frequency.mixture import Mixture, Slope
 
 MOST = 16  # components
+_PARAMETERS, _LEVEL = 3, 0.95  # of a further component, and of the test that it is there
 _STEPS = 4  # of Newton's method, for each component and update
 _HALVINGS = 20
 
@@ -40,7 +43,8 @@ class GmmDecoder(Decoder):
 
     The iteration ends when the total log-likelihood changes by less than `stop`. The likelihood of a mixture has
     several maxima: this is the one that is reached from components of equal width side by side. Where the truth is no
-    such mixture, values are wrong however many reports there are; intervals are those of the unbiased shares.
+    such mixture, values are wrong however many reports there are; intervals are those of the unbiased shares. A mixture
+    that the reports do not tell from one with a component less is refused: its values would be those of the start.
 
     Reference: Diao et al., "PrivGMM", DASFAA 2020; Dempster, Laird, Rubin, "Maximum likelihood from incomplete data via
     the EM algorithm", Journal of the Royal Statistical Society B 1977.
@@ -65,7 +69,22 @@ class GmmDecoder(Decoder):
             raise ParameterError("A mixture of Gaussians is fitted to a distribution of numbers or ordered categories.")
         likelihood, buckets = evidence.likelihood(), source.buckets
         low, length = float(buckets.edges[0]), float(np.ptp(buckets.edges))
-        model = _Model((buckets.centres - low) / length, self.components)
+        places = (buckets.centres - low) / length
+        model, shares, slope, iterations = self._fitted(likelihood, places, self.components)
+        if self.components > 1:
+            fewer = self._fitted(likelihood, places, self.components - 1)[2]
+            if 2 * likelihood.n * (slope.value - fewer.value) < chdtri(_PARAMETERS, 1 - _LEVEL):
+                raise ParameterError(
+                    f"The reports do not tell a mixture of {self.components} Gaussians from one of"
+                    f" {self.components - 1}: a likelihood ratio test at the level 95 % sees no difference. Fit fewer"
+                    " components, ask more people, or ask through a mechanism with less noise such as square-wave."
+                )
+        parts = tuple((weight, low + length * centre, length * spread) for weight, centre, spread in model.components())
+        return Decoded(shares, MixtureFit(iterations, certificate(slope), parts))
+
+    def _fitted(self, likelihood: Mixture, places: Floats, components: int) -> tuple[_Model, Floats, Slope, int]:
+        """The mixture that EM reaches, its shares, the slope of the likelihood there, and the number of updates."""
+        model = _Model(places, components)
         shares = model.shares
         slope = likelihood.slope(shares)
         iterations = 0
@@ -75,8 +94,7 @@ class GmmDecoder(Decoder):
             iterations += 1
             if abs(slope.value - before) * likelihood.n < self.stop:
                 break
-        parts = tuple((weight, low + length * centre, length * spread) for weight, centre, spread in model.components())
-        return Decoded(shares, MixtureFit(iterations, certificate(slope), parts))
+        return model, shares, slope, iterations
 
     def quality(self, evidence: Evidence) -> str:
         return f"those of a mixture of {self.components} Gaussians ({self.name})"

@@ -9,6 +9,7 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Floats
 from sottovoce.estimate.mean.combine import CombinedMeanEvidence
 from sottovoce.estimate.mean.evidence import MeanEvidence
+from sottovoce.estimate.mean.noise import average_noise
 from sottovoce.estimate.mean.single import hoeffding
 from sottovoce.estimate.request import IntervalRequest, Target
 
@@ -33,14 +34,14 @@ class SequentialMeanEvidence(CombinedMeanEvidence):
 
     def variances(self, target: Target) -> Floats:
         """For the sample, the choice of who is asked first adds variance: rounds are not weighted by participants."""
-        noise = CombinedMeanEvidence.variances(self, target)
         if target == Target.POPULATION:
-            return noise
+            return CombinedMeanEvidence.variances(self, target)
+        noise = sum(w**2 * average_noise(part) / part.n for w, part in zip(self.weights, self.parts, strict=True))
         spread = min(part.spread - float(part.grid.variances.min()) for part in self.parts)
         low, high = self.limits
         answers = min(max(spread, 0.0), (high - low) ** 2 / 4)
         first, second = self.parts
-        return np.asarray(noise + self._excess**2 * answers * (1 / first.n + 1 / second.n))
+        return np.array([noise + self._excess**2 * answers * (1 / first.n + 1 / second.n)])
 
     def other_interval(self, request: IntervalRequest) -> Bounds:
         first, second = self.parts

@@ -14,6 +14,8 @@ from sottovoce.estimate.mean.moments import Profile
 from sottovoce.estimate.mean.readings import ReadSums
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 
+UNSEEN = 3.0  # reports: what a share of 3 / n has is absent from n reports with a probability of 5 %
+
 
 def hoeffding(reach: float, n: int, level: float) -> float:
     """Half the width from the range of readings alone; two sides, so log(2 / alpha) (METHODS, erratum 7)."""
@@ -30,6 +32,15 @@ def bernstein(reach: float, spread: Any, n: int, level: float) -> Any:
         return reach
     confidence = math.log(2 / ((1 - level) / 2))
     return np.sqrt(2 * spread * confidence / n) + 7 * reach * confidence / (3 * (n - 1))
+
+
+def hides_rare_answers(spread: Any, n: Any, reach: Any) -> Any:
+    """Whether answers that are likely to be absent from n reports could move the mean out of the normal interval.
+
+    Answers of a share up to 3 / n are absent with a probability of 5 % or more. At the far end of the range, `reach`
+    away, they move the mean by up to 3 reach / n.
+    """
+    return 1.96 * np.sqrt(spread * n) < UNSEEN * reach
 
 
 class SingleMean(Evidence):
@@ -151,8 +162,14 @@ class ReadMean(SingleMean):
 
     @property
     def poor(self) -> bool:
-        """True for too few reports, or a sample variance below that of every answer: rare reports were not seen."""
-        return self.few or self.spread < self.grid.variances.min() / 2
+        """True for too few reports, or a sample variance below that of every answer: rare reports were not seen.
+
+        Rare answers that nobody gave so far count too, if they could move the mean out of the interval.
+        """
+        if self.few or self.spread < self.grid.variances.min() / 2:
+            return True
+        mean, (low, high) = float(self.sums.mean), self.ends
+        return bool(hides_rare_answers(self.spread, self.n, max(high - mean, mean - low)))
 
     @property
     def why_poor(self) -> str:

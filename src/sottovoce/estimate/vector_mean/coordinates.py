@@ -20,8 +20,10 @@ from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Flags, Floats, Ints
+from sottovoce.estimate.frequency.supports import clopper_pearson
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.mean.readings import numbers_at
+from sottovoce.estimate.mean.single import hides_rare_answers
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
@@ -90,13 +92,30 @@ class CoordinatesEvidence(VectorEvidence):
     def normal_is_poor(self) -> Flags:
         with np.errstate(divide="ignore", invalid="ignore"):
             steady = self.counts * self.spreads**2 / self.fourths >= POOR_BELOW
-        return ~steady | (self.spreads < self.least * (self.highs - self.lows) ** 2 / 2)
+        reach = np.maximum(self.highs - self.means, self.means - self.lows)
+        rare = hides_rare_answers(self.spreads, self.counts, reach)
+        return np.asarray(~steady | (self.spreads < self.least * (self.highs - self.lows) ** 2 / 2) | rare)
 
     def _doubt(self, poor: int) -> str:
         return (
             f"{poor} of {len(self.means)} coordinates: they have too few reports to know their own variance. The"
             " Hoeffding interval holds."
         )
+
+
+class BitCoordinatesEvidence(CoordinatesEvidence):
+    """Reports of one bit for each coordinate, whose limits are exact at every number of reports."""
+
+    methods: ClassVar[tuple[Method, ...]] = (Method.EXACT, *CoordinatesEvidence.methods)
+    default: ClassVar[Method] = Method.EXACT
+    __slots__ = ()
+
+    def other_interval(self, request: IntervalRequest) -> Bounds:
+        if request.method != Method.EXACT:
+            return CoordinatesEvidence.other_interval(self, request)
+        ones = np.round((self.means - self.firsts) / self.reaches * self.counts)
+        shares = clopper_pearson(np.where(self.counts > 0, ones, 0), self.counts, request.level)
+        return Bounds(*(self.firsts + self.reaches * share for share in shares))
 
 
 def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence:
@@ -122,7 +141,8 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence
     between = not all(holds_every_code(part, grid) for part, grid in set(zip(parts, grids, strict=True)))
     noises = np.fmin(_noise(channel, second, between=between), spreads)
     lows, steps = _ranges(grids, parts)
-    return CoordinatesEvidence(
+    room = BitCoordinatesEvidence if outputs == 2 else CoordinatesEvidence
+    return room(
         n,
         counts,
         lows + steps * (middle + first),

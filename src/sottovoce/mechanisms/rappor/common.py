@@ -14,6 +14,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS
 from sottovoce.core.params import check_epsilon, check_integer, count_text, reject
+from sottovoce.mechanisms.published_common import two_rates
 
 MOST_LISTED = 1 << 10  # codes of a closed domain whose balanced functions are few enough to be cohorts
 LEAST_LENGTH = 8  # positions of a block: fewer save nothing and collide more often
@@ -102,6 +103,13 @@ def two_rounds(first: Bits, once: Decimal) -> Chain:
         high = (1 + (root - 1) / (root + 1) / narrow) / 2
     p = min(floor_unit(high), UNIT - 1)
     return Chain(first, Bits(first.k, p, _least(keep, p, allowed), "mask", 0))
+
+
+def published_rounds(owner: str, first: Bits, forever: Any, p: Any, q: Any) -> Chain:
+    """A memo of bits and a fresh round with published probabilities."""
+    if forever is not None:
+        raise ParameterError(f"Give {owner} either epsilon_forever or f, p and q: epsilon_forever follows from f.")
+    return Chain(first, Bits(first.k, *two_rates(owner, p, q), "mask", 0))
 
 
 def _least(keep: Fraction, p: int, allowed: Fraction) -> int:

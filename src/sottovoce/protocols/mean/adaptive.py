@@ -17,11 +17,13 @@ from sottovoce.design.designed import MAX_INPUTS, check_budget, count_inputs
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.mean.sequential import two_rounds
 from sottovoce.protocols.effort import effort_of
-from sottovoce.protocols.mean.belief import Decision, believed, decide
+from sottovoce.protocols.mean.belief import Decision, believed, decide, published_belief
 from sottovoce.tally.tally import Tally
 
 OWNER = "an adaptive mean"
-FIRST = ("designed", "grr")
+FIRST = ("designed", "grr", "laplace", "square-wave")
+DECODINGS = ("likelihood", "published")
+PUBLISHED = ("grr", "laplace")  # first rounds with a published decoding
 # Below these budgets and crowds one round is as good: knowledge of the answers saves at most 3.2 % of the variance,
 # or a small first round has too little information.
 LEAST_EPSILON = Decimal("0.6")
@@ -30,7 +32,7 @@ LEAST_PARTICIPANTS = 1000
 # with its size, what a wrong belief costs falls with it; the sum is flat about its least.
 FIRST_ROUND = 6
 MOST_FIRST = 4  # at most one in this number is asked first
-MOST_GRR = 25  # where round one is the noisier randomized response
+MOST_NOISY = 25  # where the reports of round one are noisier, or no part of the mean
 COARSE, FINE_FROM, FINE = 8, Decimal(3), 16  # its levels
 
 
@@ -48,8 +50,11 @@ class AdaptiveMeanRounds(Protocol):
         participants: How many people are expected.
         split: The share of participants who are asked first. Default: chosen from the other arguments.
         first: The channel of round one: "designed" is the one-round channel; "grr" is randomized response on a grid, as
-            published.
+            published; "laplace" is additive noise; "square-wave" shows the law best, but its reports are no part of the
+            mean.
         inputs: The number of points of the grid.
+        decoding: How round one describes the answers: "likelihood", or "published" for "grr" (inversion, negative
+            shares to 0, scaling) and "laplace" (shares of the noisy numbers).
 
     Returns:
         A protocol for `simulate`, with the estimates "mean" (both rounds, weighted by inverse variance), "first" and
@@ -74,6 +79,7 @@ class AdaptiveMeanRounds(Protocol):
     split: Any = None
     first: str = "designed"
     inputs: int | None = None
+    decoding: str = "likelihood"
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain) or self.domain.numbers is None:
@@ -87,6 +93,8 @@ class AdaptiveMeanRounds(Protocol):
             object.__setattr__(self, "split", split)
         if self.first not in FIRST:
             raise reject("first", OWNER, f"one of {', '.join(FIRST)}", self.first)
+        if self.decoding not in DECODINGS or (self.decoding == "published" and self.first not in PUBLISHED):
+            raise reject("decoding", OWNER, "likelihood, or published with first='grr' or 'laplace'", self.decoding)
         if self.inputs is not None:
             object.__setattr__(self, "inputs", check_integer("inputs", OWNER, self.inputs, 2, MAX_INPUTS))
 
@@ -124,7 +132,7 @@ class AdaptiveMeanRounds(Protocol):
             asked: int = round(self.split * self.participants)
             return asked
         wanted = FIRST_ROUND * math.sqrt(self.participants) / min(1.0, float(self.epsilon))
-        return min(round(wanted), self.participants // (MOST_FIRST if self.first == "designed" else MOST_GRR))
+        return min(round(wanted), self.participants // (MOST_FIRST if self.first == "designed" else MOST_NOISY))
 
     def one_round(self) -> Mechanism:
         """The channel to compare with, and to fall back to: the balanced design, good for any answers."""
@@ -133,6 +141,8 @@ class AdaptiveMeanRounds(Protocol):
     def _first(self) -> Mechanism:
         if self.first == "designed" or self.one_round_because is not None:
             return self.one_round()
+        if self.first != "grr":
+            return build(self.first, self.domain, epsilon=self.epsilon)
         levels = FINE if self.epsilon >= FINE_FROM else COARSE
         return build("nprr", self.domain, epsilon=self.epsilon, k=levels)
 
@@ -144,7 +154,10 @@ class AdaptiveMeanRounds(Protocol):
     def decision(self, first: Tally) -> Decision:
         """The decision after the tally of round one."""
         inputs, between = count_inputs(OWNER, self.domain, self.inputs, self.epsilon)
-        belief = believed(first, inputs, between=between)
+        if self.decoding == "published":
+            belief = published_belief(first, inputs)
+        else:
+            belief = believed(first, inputs, between=between)
         design = build(
             "designed", self.domain, epsilon=self.epsilon, objective="prior", prior=belief, inputs=self.inputs
         )
@@ -157,6 +170,8 @@ class AdaptiveMeanRounds(Protocol):
             () = later
             return {"mean": replace(first, notes=(self.one_round_because,))}
         if closing and not later:
+            if self.first == "square-wave":
+                return partial({"first": first}, "Closed early: a mean needs reports of round two.")
             only = replace(first, notes=(f"Only round one was played, of {first.n} reports.",))
             return partial({"mean": only}, "Closed early: round two has no reports.")
         decision = self.decision(first_tally)
@@ -167,9 +182,14 @@ class AdaptiveMeanRounds(Protocol):
         return {"mean": self.together(first_tally, second_tally, decision), "first": first, "second": second}
 
     def together(self, first: Tally, second: Tally, decision: Decision) -> Estimate:
-        """The mean of both rounds: of one tally if the mechanism was the same, else weighted by inverse variance."""
+        """The mean of both rounds: of one tally if the mechanism was the same, else weighted by inverse variance.
+
+        Reports of a square wave are not read as numbers without bias, so the mean after it is that of round two.
+        """
         if decision.mechanism == first.mechanism:
             mean = first.mechanism.estimate(first + second)
+        elif self.first == "square-wave":
+            mean = decision.mechanism.estimate(second)
         else:
             mean = two_rounds(first.mechanism.estimate(first), decision.mechanism.estimate(second), decision.variances)
         noted: Estimate = replace(mean, notes=(decision.reason,))

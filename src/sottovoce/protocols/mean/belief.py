@@ -5,18 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import reject
 from sottovoce.design.designed import uniform
 from sottovoce.estimate.frequency.maximise import em_step
 from sottovoce.estimate.frequency.mixture import Dense
+from sottovoce.estimate.mean.moments import numbers_of
+from sottovoce.estimate.mean.readings import numbers_at, scale_of
 from sottovoce.estimate.prior import Prior
-from sottovoce.tally.laws import law_at
+from sottovoce.tally.laws import law_at, law_row
 from sottovoce.tally.tally import Tally
 
 Floats = NDArray[np.float64]
@@ -91,6 +96,49 @@ def believed(tally: Tally, inputs: int, *, between: bool) -> Prior:
     return Prior(values, np.round(cautious, PLACES))
 
 
+def published_belief(tally: Tally, inputs: int) -> Prior:
+    """The published estimate of the law, without likelihood and without caution.
+
+    For randomized response the matrix of its law is inverted. Negative shares become 0, and the rest is scaled to sum
+    to 1 (Wei et al., algorithm 5). For additive noise the noisy numbers themselves are counted at the nearest points of
+    the grid. Numbers outside the range are left out (appendix B.1).
+    """
+    mechanism, grid = tally.mechanism, rounding_of(tally.mechanism.channel)
+    low, high = numbers_of(mechanism).ends
+    outputs = len(tally.cells)
+    if grid is not None and grid.steps + 1 == outputs:
+        law = np.array([law_row(mechanism.channel, point) for point in range(outputs)])
+        shares = np.maximum(np.linalg.solve(law.T, tally.cells / tally.n), 0)
+    else:
+        read = numbers_at(*scale_of(mechanism.channel, numbers_of(mechanism).origin), np.arange(outputs))
+        places = np.round((read - low) / (high - low) * (inputs - 1)).astype(np.int64)
+        inside = (places >= 0) & (places < inputs)
+        shares = np.bincount(places[inside], tally.cells[inside], inputs)
+    if not shares.sum() > 0:
+        shares = np.ones(len(shares))
+    return Prior(np.linspace(low, high, len(shares)), np.round(shares / shares.sum(), PLACES))
+
+
+def belief_error(truth: Prior, belief: Prior) -> float:
+    """The largest relative error of a share of a belief, psi of Claim 3; infinite if it expects impossible answers."""
+    expected = dict(zip(belief.values, belief.weights, strict=True))
+    actual = dict(zip(truth.values, truth.weights, strict=True))
+    pairs = [(expected.get(value, 0.0), actual.get(value, 0.0)) for value in expected.keys() | actual.keys()]
+    return max(abs(one - other) / other if other else inf if one else 0.0 for one, other in pairs)
+
+
+def variance_error(error: float) -> tuple[float, float]:
+    """Limits of true over promised variance of a design, if shares of its belief have relative errors up to `error`.
+
+    Claim 3 of Wei et al., corrected. Let V be the true average variance, and W the one that the belief promises. For
+    any channel |W - V| / V <= error, so V / W lies between 1 / (1 + error) and 1 / (1 - error). The published bound of
+    |W - V| / V is error / (1 + error). A belief with too large shares where the variance is large exceeds it.
+    """
+    if not error >= 0:
+        raise reject("error", "the variance error", "a number that is not negative", error)
+    return 1 / (1 + error), 1 / (1 - error) if error < 1 else inf
+
+
 def spread(mechanism: Mechanism, belief: Prior) -> float:
     """The variance of the reading of one report, for an answer drawn from the belief."""
     return mechanism.average_variance(belief) + belief.variance
@@ -107,5 +155,6 @@ def decide(first: Tally, belief: Prior, one_round: Mechanism, design: Mechanism)
     gain, needed = 1 - best / usual, needed_gain(first.n)
     adapted = gain >= needed
     chosen = design if adapted else one_round
-    before = usual if first.mechanism == one_round else spread(first.mechanism, belief)
+    read = first.mechanism.question.room == one_round.question.room  # else its reports are no part of the mean
+    before = usual if first.mechanism == one_round else spread(first.mechanism, belief) if read else inf
     return Decision(belief, chosen, adapted, gain, needed, (before, best if adapted else usual))

@@ -93,12 +93,12 @@ class StudyExperiment:
         )
 
 
-def experiment_problems(unit: object, questions: Sequence[Asked], *, has_strata: bool) -> Iterator[str]:
+def experiment_problems(unit: object, questions: Sequence[Asked], *, has_clusters: bool) -> Iterator[str]:
     """Why the arms of a study could not be compared as different people, a sentence each."""
     if unit == "event":
         yield 'An experiment compares different people: write unit = "person" or unit = "device".'
-    if has_strata:
-        yield "A study has strata or an experiment, not both: remove one of them."
+    if has_clusters:
+        yield "Arms share clusters, so that they are not independent: remove cluster_of or the experiment."
     for asked in questions:
         if asked.attributes:
             yield (

@@ -108,6 +108,10 @@ class Noise(Indexed, Numeric, Extremal, Clamped, Costed):
         noise = report - self.limit - 1 - code
         return noise if noise >= 0 else -1 - noise
 
+    def tail(self, distance: int) -> Fraction:
+        """The probability of noise of at least this many steps upwards, or of one step more downwards."""
+        return Fraction(_tails(self)[distance], 2 * UNIT * UNIT)
+
     def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
         """Likeliest from the nearest code, least likely from the farther end."""
         most, least, (tails, magnitudes) = [], [], (_tails(self), _magnitudes(self))  # looked up once: they are long

@@ -1,0 +1,1 @@
+"""Experiments on means in rounds: adaptive designs, several numbers, unknown ranges, small counts."""
