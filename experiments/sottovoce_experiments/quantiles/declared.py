@@ -20,8 +20,8 @@ How near `QuantileRounds` comes to the least possible error, and how often its i
 `sottovoce reproduce quantiles-in-rounds --pages docs`, with the protocol that ships: each round is drawn from the exact
 law of its counts.
 
-The table under "Error and coverage" was measured before later rounds asked about more thresholds near narrow heaps, and has six of
-the seven cases that the command runs now. "Published methods" was measured with the search that ships.
+The table under "Error and coverage" was measured before later rounds asked about more thresholds near narrow heaps. It
+has six of the seven cases that the command runs now. "Published methods" was measured with the search that ships.
 """,
 )
 SIZES = ((1.0, 10_000), (1.0, 100_000), (1.0, 1_000_000), (0.5, 10_000), (2.0, 100_000))
