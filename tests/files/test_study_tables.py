@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -9,10 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sottovoce.client.command import main as answer
+from sottovoce.client.participant import Participant
+from sottovoce.client.tick import Untimed
+from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.estimate.joint.estimates import JointEstimate
+from sottovoce.estimate.joint.weighted import WeightedTables
 from sottovoce.study.display.card import card
+from sottovoce.study.display.experiment import study_cards
 from sottovoce.study.export import write_export
 from sottovoce.study.reading import parse_study
-from sottovoce.study.simulating import drawn_answers, simulate_study
+from sottovoce.study.simulating import drawn_answers, drawn_in_arms, simulate_study
 
 HEAD = """[study]
 name = "health"
@@ -71,6 +80,7 @@ def test_a_file_becomes_a_question_with_texts_and_labels() -> None:
     }
 
 
+CLUSTERS = "".join(f"[strata.{name}]\npeople = 9\ncluster_of = 'north'\n" for name in ("a", "b", "c"))
 MISTAKES = [
     (TABLE + AGE, "A table needs two or more attributes"),
     (TABLE + AGE.replace("bins = [40, 65]\n", "").replace("95", "950") + SMOKER, "at most 100 whole numbers"),
@@ -85,8 +95,7 @@ MISTAKES = [
     (TABLE.replace("table", "joint") + AGE + SMOKER, 'ask = "table"'),
     (TABLE + AGE + SMOKER + "[population.life.smoker]\nby = 'smoker'\nwithin = {}\n", "names an attribute after it"),
     (TABLE + AGE + SMOKER + "[population.life.smoker]\nlaw = 'uniform'\n", "its answers are no numbers"),
-    (TABLE + AGE + SMOKER + "[strata.a]\npeople = 1\n[strata.b]\npeople = 2\n", "not combined over strata"),
-    (TABLE + AGE + SMOKER + "[experiment.a]\n[experiment.b]\ntext = 'Hi.'\n", "not compared between arms"),
+    (TABLE + AGE + SMOKER + CLUSTERS, "not combined over clusters or margins"),
 ]
 
 
@@ -116,3 +125,90 @@ def test_a_simulation_finds_what_goes_together_and_exports_it(tmp_path: Path) ->
     assert "### age by smoker" in said and re.search(r"\| 16 to 39 \| [^|]*\d+ to \d+", said)
     book = json.loads((tmp_path / "codebook.json").read_text(encoding="utf-8"))["questions"]["life"]
     assert book["attributes"]["smoker"]["answers"] == ["never", "smokes", "no answer"] and len(book["tables"]) == 3
+
+
+STRATA = "[strata.city]\npeople = 80000\n[strata.country]\npeople = 20000\n"
+
+
+@pytest.mark.slow
+def test_tables_of_strata_are_weighted_by_their_people() -> None:
+    study, mistakes = parse_study((WHOLE + STRATA).encode())
+    assert study is not None and mistakes == []
+    answers = drawn_answers(study.questions, dict(study.population), 8000, 1)
+    # Half of the rows are of each stratum, and only people in the country smoke.
+    strata = ["city" if row % 2 else "country" for row in range(8000)]
+    smoker = ["smokes" if stratum == "country" else "never" for stratum in strata]
+    simulated = simulate_study(study.plan(8000), {**answers, "life/smoker": smoker, "stratum": strata}, seed=1)
+    frame = simulated.to_frame()
+    assert frame["truth"].notna().all() and frame["covered"].mean() > 0.9
+    (result,) = simulated.results.questions
+    estimate = next(one for one in result.estimates.values() if isinstance(one, JointEstimate))
+    assert isinstance(estimate.evidence.tables, WeightedTables)  # type: ignore[attr-defined]
+    low, high = estimate.table("smoker").quiet_ci(1 - 1e-6)
+    assert low[1] < 0.2 < high[1] < 0.4  # half of the participants smoke, and a fifth of the people
+    assert estimate.consistent(classes=2).values.min() >= 0
+
+
+@pytest.mark.slow
+def test_arms_of_an_experiment_are_compared_cell_by_cell() -> None:
+    arms = "[experiment.usual]\n[experiment.new]\ntext = 'Hi.'\n[experiment.new.population.life.smoker]\n"
+    study, mistakes = parse_study((WHOLE + arms + "shares = { smokes = 0.9 }\n").encode())
+    assert study is not None and mistakes == []
+    simulated = simulate_study(study.plan(8000), drawn_in_arms(study, dict(study.population), 8000, 1), seed=1)
+    frame = simulated.to_frame()
+    cells = frame[frame["measure"] == "share of a cell difference"]
+    assert len(cells) == 4 * 3 + 4 * 4 + 3 * 4 and cells["covered"].all()
+    first = study_cards(simulated.results, 8000)[0]
+    assert first.finding.label == "Clear" and "in arm “new” than in arm “usual”" in first.finding.sentence
+    manifest = study.plan(8000).manifest()
+    names = {manifest.experiment_arm(place).name for place in range(len(manifest.stage.arms))}  # type: ignore[union-attr]
+    assert names == {"usual", "new"}
+
+
+def test_few_reports_say_nothing_about_association() -> None:
+    """Three reports: no interval that looks exact, and no sentence about the closest attributes."""
+    study, _ = parse_study(WHOLE.encode())
+    assert study is not None
+    answers = drawn_answers(study.questions, dict(study.population), 12, 1)
+    simulated = simulate_study(study.plan(12), answers, seed=1)
+    lines = [one for one in simulated.results.questions[0].lines(0.95) if one.measure == "Cramer's V"]
+    assert len(lines) == 3
+    assert all(np.isnan(one.value) and (one.low, one.high, one.p_value) == (0, 1, 1) for one in lines)
+    (result,) = simulated.results.questions
+    assert "nan" not in card(result, 0.95, 12).picture
+
+
+def test_a_device_needs_only_the_attributes_that_it_drew() -> None:
+    study, _ = parse_study(WHOLE.replace('epsilon = "4"', 'epsilon = "1"').encode())  # views of two attributes
+    assert study is not None
+    manifest = study.plan(8000).manifest()
+    answers = {"age": 41, "smoker": "smokes", "cups": 2}
+    for _ in range(8):
+        device = Participant(None, tick=Untimed())
+        drawn = device.asks_attributes(manifest)
+        other = next(name for name in answers if name not in drawn)
+        lacking = {name: answers[name] for name in (other, drawn[1])}
+        with pytest.raises(ParameterError, match=f"needs answers to {drawn[0]}: this device drew them"):
+            device.answer(manifest, {"life": lacking})
+        with pytest.raises(DomainError):  # also an answer that is not sent
+            device.answer(manifest, {"life": {**answers, other: "seven"}})
+        assert device.asks_attributes(manifest) == drawn
+        assert device.answer(manifest, {"life": {name: answers[name] for name in drawn}}).state == "queued"
+
+
+def test_the_command_asks_the_attributes_that_were_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, _ = parse_study(WHOLE.replace('epsilon = "4"', 'epsilon = "1"').encode())
+    assert study is not None
+    manifest, device = tmp_path / "study.json", tmp_path / "device.sqlite"
+    content = study.plan(8000).manifest().content
+    manifest.write_bytes(content)
+    drawn = Participant(device, tick=Untimed()).asks_attributes(Manifest.from_spec(content))
+    typed = {"age": "41", "smoker": "no answer", "cups": "2"}
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{typed[name]}\n" for name in drawn)))
+    assert answer([str(manifest), "--device", str(device)]) == 0
+    asked = capsys.readouterr()
+    assert asked.out.startswith("queued: question life")
+    texts = {"age": "How old are you?", "smoker": "Do you smoke?", "cups": "How many cups?"}
+    assert [name for name in texts if texts[name] in asked.err] == [name for name in texts if name in drawn]

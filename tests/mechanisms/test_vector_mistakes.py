@@ -42,6 +42,7 @@ from sottovoce.core.errors import TooLargeError
 from sottovoce.core.exact import law, law_of, public_words, worst_ratio
 from sottovoce.core.guarantee import IDEALISED, Approximate, Guarantee, UtilityOptimised
 from sottovoce.core.question import Frequency, VectorMean
+from sottovoce.core.spec_cost import Effort, summed, tries
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.fast.numbers import batch_codes, scalar_code
@@ -143,6 +144,21 @@ def test_repeated_draws_of_strangers_are_walked_through_for_every_code() -> None
 
 
 # --- a device must not hang on a small specification -----------------------------------------------------------------
+def test_the_mean_number_of_drawn_ids_is_that_of_all_words() -> None:
+    for size in (2, 3, 5, 100):
+        channel = SampledCoordinates((LINE,) * size, FAIR, 1, 8)
+        accepted = sum(channel.accepts((word, 0)) for word in range(256))
+        assert channel.tries == tries(channel) == Fraction(256, accepted)
+    assert SampledCoordinates((LINE,), FAIR, 1, 8).tries == 1
+
+
+def test_pairs_of_laws_that_are_too_many_cost_one_refusal() -> None:
+    """Up to the limits extremes and delta are computed from the law, entry by entry."""
+    few, many, more = (summed(Subset(size, 1, UNIT // 2), Effort()) for size in (101, 102, 513))
+    assert few.delta > 101**3 and many.delta == more.delta == 1
+    assert many.extremes >= 102**2 and more.extremes == 1
+
+
 def test_ids_that_no_device_could_draw_are_refused() -> None:
     for bits, size in ((2, 5), (8, 257)):
         with pytest.raises(sv.ParameterError, match=f"Words of {bits} bits"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -15,27 +16,19 @@ from sottovoce.estimate.decoder import decoder
 from sottovoce.estimate.joint.evidence import JointEvidence, from_cells, from_tallies
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
-from sottovoce.protocols.shares.joined import joined
+from sottovoce.protocols.shares.joined import jess, joined
 from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.published import calm
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.frequencies.sok import PAPER
-from sottovoce_experiments.page import Page, PageColumn, Section
+from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.sources import ADULT, PATIENTS
-from sottovoce_experiments.tables.bits import answers
+from sottovoce_experiments.tables.bits import answers, possible
 from sottovoce_experiments.tables.records import records
+from sottovoce_experiments.tables.results_page import PAGE
 
-PAGE = Page(
-    "results/tables-published.md",
-    """\
-# Methods for cross tables, measured
-
-Written by `sottovoce reproduce sok-table-2 --pages docs`. It shows how far the tables of published methods are from
-the truth, beside ours, on the same public records. Choose a method by its error at your epsilon;
-[Cross tables](../guides/cross-tables.md) shows how to ask.
-""",
-)
+SIMPLEX = "simplex"
 SETTINGS = {
     "2 categorical": ("marital_status", "relationship"),
     "4 categorical": ("income", "sex", "race", "relationship"),
@@ -58,10 +51,6 @@ def _pairs(people: Record) -> Joint:
     return Joint(people, 2)
 
 
-def _views(people: Record, epsilon: float, n: int) -> TableViews:
-    return TableViews.for_fit(people, _pairs(people).tables, epsilon)
-
-
 METHODS = {
     "RAPPOR-EM": PublishedMethod(
         *("2 categorical", "Fanti, Pihur, Erlingsson", "full table", "expectation maximization"),
@@ -71,6 +60,15 @@ METHODS = {
     "subset and RAPPOR": PublishedMethod(
         *("2 categorical", "Peng et al.", "full table", "subset selection beside RAPPOR"),
         lambda people, epsilon, n: joined(people, epsilon=epsilon, kinds=["subset", "bloom"]),
+        "joint-em",
+    ),
+    "JESS": PublishedMethod(
+        *("2 categorical", "Xue, Zhu, Wang", "full table", "subset selection, extended to two attributes"),
+        lambda people, epsilon, n: jess(people, epsilon=epsilon),
+    ),
+    "JESS, EM": PublishedMethod(
+        *("2 categorical", "Xue, Zhu, Wang; EM is ours", "full table", "subset selection, extended to two attributes"),
+        lambda people, epsilon, n: jess(people, epsilon=epsilon),
         "joint-em",
     ),
     "LoPub, EM": PublishedMethod(
@@ -103,10 +101,16 @@ for _setting in SETTINGS:
         lambda people, epsilon, n: calm(_pairs(people), epsilon, n),
         "calm",
     )
-    if _setting != "16 binary":
-        METHODS[f"views, fitted, {_setting}"] = PublishedMethod(
-            *(_setting, "this package", "all k-way tables, records", "latent classes"), _views, "latent-classes"
-        )
+METHODS["one view, 2 categorical"] = PublishedMethod(
+    *("2 categorical", "this package", "full table", "subset selection of a cell, nearest possible shares"),
+    lambda people, epsilon, n: TableViews(people, _pairs(people).tables, epsilon),
+    SIMPLEX,
+)
+METHODS["views, fitted, 4 categorical"] = PublishedMethod(
+    *("4 categorical", "this package", "all k-way tables, records", "latent classes"),
+    lambda people, epsilon, n: TableViews.for_fit(people, _pairs(people).tables, epsilon),
+    "latent-classes",
+)
 
 
 def people_of(setting: str) -> tuple[Record, np.ndarray]:
@@ -151,7 +155,9 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
         evidence = evidence_of(asked, codes[rng.integers(0, len(codes), len(codes))], rng)
         source: Any = evidence.tables
         table = source.values
-        if method.decoder is not None:
+        if method.decoder == SIMPLEX:
+            table = partial(possible, source)
+        elif method.decoder is not None:
             chosen = decoder(method.decoder) if isinstance(method.decoder, str) else method.decoder
             fit: Any = chosen.solve(evidence).fit
             table = fit.model.table
@@ -176,8 +182,9 @@ def _text(rows: Sequence[Mapping[str, Any]]) -> str:
         "The methods of Table 2 of the SoK, and ours beside them, on the same records. The error is the sum of absolute"
         f" errors of the cells of a table of two attributes, mean over all pairs and {runs} runs. Categorical"
         " attributes are those of 48,842 census records. Yes/no attributes are those of 71,518 hospital patients.\n\n"
-        "JESS (Xue, Zhu, Wang) is missing: its text was not available. LoPub keeps a tree of pairs here, with Bloom"
-        " filters of five bits. InpHT and parity blocks are unbiased and have intervals; the other methods are fits."
+        "JESS follows the description in the SoK, since the text of its paper was not available. LoPub keeps a tree of"
+        " pairs here, with Bloom filters of five bits. JESS, InpHT and parity blocks are unbiased and have intervals;"
+        " the other methods are fits or possible shares."
     )
 
 

@@ -13,8 +13,10 @@ from sottovoce.estimate.joint.evidence import JointEvidence
 from sottovoce.estimate.joint.models import mutual_information
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
-from sottovoce_experiments.tables.fits import distance
+from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.tables.fits import distance, mean_ratio
 from sottovoce_experiments.tables.records import COLUMNS, Records, records, reports
+from sottovoce_experiments.tables.results_page import PAGE
 
 FIRST = 0.4  # of the participants
 KEPT = 0.5  # of the pairs: those with the largest mutual information in the fit of the first round
@@ -44,19 +46,18 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
         once = reports(people, TableViews.for_fit(people.record, people.pairs, epsilon), participants, rng)
         for name, evidence in zip(METHODS, (once, two_rounds(people, epsilon, participants, rng)), strict=True):
             errors[name].append(distance(people, latent.fit(evidence.tables, None, 0).model.table))
-    ratio = np.array(errors["two_rounds"]) / np.array(errors["one_round"])
     row: Row = {name: float(np.mean(values)) for name, values in errors.items()}
-    spread = float(ratio.std() / np.sqrt(max(runs - 1, 1))) if runs else float("nan")
-    return [row | {"ratio": float(ratio.mean()), "error": spread, "people": participants, "used": runs}]
+    row["ratio"], row["error"], _ = mean_ratio(errors["two_rounds"], errors["one_round"])
+    return [row | {"people": participants, "used": runs}]
 
 
 EXPERIMENT = Experiment(
     id="tables-second-round",
     title="Cross tables of eight attributes: the fit after one round, and after a second one about dependent pairs",
-    data=("adult", "hospital"),
+    data=("adult",),
     methods=METHODS,
     metric="sum of absolute errors of the cells, mean over all tables of two attributes",
-    grid=(("data", ("adult", "hospital")), ("epsilon", (1.0,))),
+    grid=(("data", ("adult",)), ("epsilon", (1.0,))),
     quick=(("data", ("adult",)), ("epsilon", (1.0,))),
     runs=20,
     quick_runs=2,
@@ -64,4 +65,17 @@ EXPERIMENT = Experiment(
     figure="tables.pictures:distances_of_rounds",
     columns=("data", "epsilon", *METHODS, "ratio", "error", "people", "used"),
     needs=tuple(COLUMNS),
+    section=Section(
+        page=PAGE,
+        heading="## A second round about dependent pairs",
+        text="The fit of eight attributes at epsilon 1, 20 runs of each way. In two rounds, 40 % of the people answer"
+        " as usual. The others answer the half of the pairs that depend most on each other in the first fit. The ratio"
+        " is the error of two rounds over that of one, with its standard error.",
+        lead=("data",),
+        columns=(
+            *(PageColumn(name.replace("_", " "), name, ".3f") for name in METHODS),
+            PageColumn("ratio", "ratio", ".3f"),
+            PageColumn("±", "error", ".3f"),
+        ),
+    ),
 )

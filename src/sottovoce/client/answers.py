@@ -11,6 +11,7 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.wire import TOKEN_BYTES
 
 
 def chosen_arm(manifest: Manifest, arm: str | None) -> int | None:
@@ -59,18 +60,48 @@ def values_of(manifest: Manifest, answers: Mapping[str, object]) -> list[Any]:
         if asked.key in answers:
             try:
                 value = asked.answer(answers[asked.key])
-                arm.mechanism.domain.encode(value)
+                if _lacking(manifest, place, value):  # another table: the answers that are there must be possible
+                    record: Any = asked.full_question.domain
+                    record.held_codes(value, ())
+                else:
+                    arm.mechanism.domain.encode(value)
             except DomainError as problem:
                 raise _with_reasons(problem, asked) from None
         values.append(value)
     return values
 
 
-def check_needed(manifest: Manifest, arm: int, answers: Mapping[str, object]) -> None:
-    """Refuse answers without one that is needed."""
+def check_needed(manifest: Manifest, arm: int, answers: Mapping[str, object], value: object) -> None:
+    """Refuse answers without one that is needed; `value`, that of the arm, has the attributes of its table."""
     for key in needed(manifest, arm):
         if answers.get(key) is None:
             raise ParameterError(f"The question {key!r} needs an answer: this device drew it.")
+    lacking = _lacking(manifest, arm, value)
+    if lacking:
+        key = manifest.asked(arm).key
+        raise ParameterError(f"The question {key!r} needs answers to {' and '.join(lacking)}: this device drew them.")
+
+
+def needed_attributes(manifest: Manifest, arm: int) -> tuple[str, ...]:
+    """The attributes that an arm reports of a table; empty for other questions."""
+    domain: Any = manifest.stage.arms[arm].mechanism.domain
+    return tuple(domain.names) if manifest.asked(arm).attributes else ()
+
+
+def _lacking(manifest: Manifest, arm: int, value: object) -> list[str]:
+    """The attributes of an arm that a record leaves out."""
+    return [name for name in needed_attributes(manifest, arm) if isinstance(value, Mapping) and name not in value]
+
+
+def check_token(manifest: Manifest, token: bytes) -> None:
+    """Refuse a missing invitation, or one that the study does not need."""
+    is_needed = manifest.facts.collection.invitations
+    if not isinstance(token, bytes) or len(token) != (TOKEN_BYTES if is_needed else 0):
+        raise ParameterError(
+            f"This study needs an invitation token of {TOKEN_BYTES} bytes."
+            if is_needed
+            else "This study takes no invitation tokens."
+        )
 
 
 def _with_reasons(problem: DomainError, asked: Asked) -> DomainError:

@@ -87,7 +87,9 @@ def _answer_study(options: Namespace, content: bytes | None) -> int:
     arm = participant.experiment_arm(manifest)
     if arm is not None and arm.texts:
         print(_shown(arm.text(manifest.facts.languages[0])), file=sys.stderr)
-    answers = _answers(manifest, participant.asks(manifest, arm=options.budget), options.value)
+    names = participant.asks(manifest, arm=options.budget)
+    attributes = () if manifest.stage.chosen else participant.asks_attributes(manifest)
+    answers = _answers(manifest, names, attributes, options.value)
     delivery = participant.answer(manifest, answers, url=url, token=options.token, arm=options.budget)
     if delivery.state == "queued" and url:
         delivery = next((one for one in participant.send(PATIENCE) if one.id == delivery.id), delivery)
@@ -103,7 +105,7 @@ def _answer_study(options: Namespace, content: bytes | None) -> int:
 class _Answers(Mapping[str, object]):
     """What a person typed. It becomes values when the device reads it, within its tick."""
 
-    texts: dict[str, tuple[Asked, str]]
+    texts: dict[str, tuple[Asked, str | dict[str, str]]]
 
     def __getitem__(self, name: str) -> object:
         return _typed(*self.texts[name])
@@ -115,23 +117,34 @@ class _Answers(Mapping[str, object]):
         return len(self.texts)
 
 
-def _answers(manifest: Manifest, names: Sequence[str], value: str | None) -> _Answers:
-    """The answers that the device needs: to the question that it drew, or to all where the study asks all."""
+def _answers(manifest: Manifest, names: Sequence[str], attributes: Sequence[str], value: str | None) -> _Answers:
+    """The answers that the device needs: to the question that it drew, or to all where the study asks all.
+
+    Of a cross table these are the answers to the attributes that the device drew.
+    """
     by_key = {one.key: one for one in map(manifest.asked, range(len(manifest.stage.arms)))}
     asked = [by_key[name] for name in names]
     if value is not None:
         if len(asked) > 1:
             raise ParameterError("This study has several questions: their answers are read from standard input.")
         return _Answers({asked[0].key: (asked[0], value)})
-    answers: dict[str, tuple[Asked, str]] = {}
+    answers: dict[str, tuple[Asked, str | dict[str, str]]] = {}
+    language = manifest.facts.languages[0]
     for one in asked:
-        print(_shown(one.text(manifest.facts.languages[0])), file=sys.stderr)
-        answers[one.key] = one, _read()
+        print(_shown(one.text(language)), file=sys.stderr)
+        texts = {}
+        for name in attributes if one.attributes else ():
+            print(_shown(one.attribute_text(name, language)), file=sys.stderr)
+            texts[name] = _read()
+        answers[one.key] = one, texts or _read()
     return _Answers(answers)
 
 
-def _typed(asked: Asked, text: str) -> object:
+def _typed(asked: Asked, text: str | dict[str, str]) -> object:
     """What a person typed as an answer: a group and a number with a comma between them, a vector as JSON."""
+    if isinstance(text, dict):
+        fields = dict(asked.question.domain.fields)
+        return {name: one if one in asked.missing else fields[name].typed(one) for name, one in text.items()}
     if text in asked.missing:
         return text
     domain = asked.question.domain

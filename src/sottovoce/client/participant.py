@@ -15,8 +15,8 @@ from decimal import Decimal
 from os import PathLike
 from sqlite3 import Connection
 
+from sottovoce.client import answers as given
 from sottovoce.client import ledger, outbox
-from sottovoce.client.answers import check_needed, chosen_arm, drawn_arm, forget_arm, needed, values_of
 from sottovoce.client.client import exact_limit
 from sottovoce.client.deliveries import Delivery, DeviceAccount, today
 from sottovoce.client.device_file import DeviceFile
@@ -40,11 +40,11 @@ from sottovoce.client.transport import (
 from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.coins import Coins, SystemCoins
-from sottovoce.core.errors import ParameterError, PrivacyError, SottovoceError
+from sottovoce.core.errors import PrivacyError, SottovoceError
 from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.exchange.experiment import ExperimentArm
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.core.exchange.wire import CBOR_TYPE, TOKEN_BYTES
+from sottovoce.core.exchange.wire import CBOR_TYPE
 from sottovoce.core.guarantee import parallel
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
@@ -152,8 +152,16 @@ class Participant:
         Returns:
             Names of questions.
         """
-        chosen = chosen_arm(manifest, arm)
-        return needed(manifest, self._drawn_arm(manifest) if chosen is None else chosen)
+        chosen = given.chosen_arm(manifest, arm)
+        return given.needed(manifest, self._drawn_arm(manifest) if chosen is None else chosen)
+
+    def asks_attributes(self, manifest: Manifest) -> tuple[str, ...]:
+        """List the attributes of a cross table that this device drew: the record in `answer` needs only these.
+
+        Args:
+            manifest: The manifest of the study.
+        """
+        return given.needed_attributes(manifest, self._drawn_arm(manifest))
 
     def experiment_arm(self, manifest: Manifest) -> ExperimentArm | None:
         """Return the arm of the experiment that was drawn with the question; None where the study has no experiment.
@@ -167,7 +175,7 @@ class Participant:
 
     def _drawn_arm(self, manifest: Manifest) -> int:
         with self._changed() as database:
-            return drawn_arm(database, manifest)
+            return given.drawn_arm(database, manifest)
 
     def answer(
         self,
@@ -198,10 +206,10 @@ class Participant:
         """
         read = manifest if isinstance(manifest, Manifest) else Manifest.from_spec(manifest, device=True)
         self._check_manifest(read)
-        self._check_token(read, token)
+        given.check_token(read, token)
         if url:
             parsed(url)
-        chosen = chosen_arm(read, arm)
+        chosen = given.chosen_arm(read, arm)
         sends = send and bool(url)
         # The answers are read within the tick: how long that takes depends on them.
         entry = self._tick(read).after(lambda: self._written(read, answers, chosen, token, url, attempts=int(sends)))
@@ -217,9 +225,9 @@ class Participant:
         attempts: int,
     ) -> Outgoing:
         """Draw the report and write it with its charge, in one transaction; or raise why not, after it."""
-        values = values_of(manifest, answers)
+        values = given.values_of(manifest, answers)
         arm = self._drawn_arm(manifest) if chosen is None else chosen
-        check_needed(manifest, arm, answers)
+        given.check_needed(manifest, arm, answers, values[arm])
         with self._changed() as database:
             check_once(database, manifest, self._epoch(manifest))
             write_facts(database, manifest)
@@ -245,7 +253,7 @@ class Participant:
                     message = mechanism.answer_from(kept.answer, coins, cohort=kept.cohort, report_id=report_id)
                 entry = self._entry(manifest, arm, message, token, url, attempts)
                 outbox.add(database, entry)
-                forget_arm(database, manifest)
+                given.forget_arm(database, manifest)
         # A value that is kept stays charged: refusing this value only would show that it is new.
         if refusal is not None:
             raise PrivacyError(refusal)
@@ -272,15 +280,6 @@ class Participant:
             memos=memos_of(manifest),
         )
         return replace(entry, body=_body(manifest, entry))
-
-    def _check_token(self, manifest: Manifest, token: bytes) -> None:
-        needed = manifest.facts.collection.invitations
-        if not isinstance(token, bytes) or len(token) != (TOKEN_BYTES if needed else 0):
-            raise ParameterError(
-                f"This study needs an invitation token of {TOKEN_BYTES} bytes."
-                if needed
-                else "This study takes no invitation tokens."
-            )
 
     def _refusal(self, database: Connection, manifest: Manifest, mechanism: Mechanism) -> str | None:
         """Why the losses would exceed a limit with this report, or None."""

@@ -24,6 +24,8 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
+from sottovoce.estimate.joint.evidence import JointEvidence
+from sottovoce.estimate.joint.weighted import WeightedTables
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.estimate.sources import sources_of
 from sottovoce.estimate.survey.evidence import FEW_DRAWS, PartScores, WeighedEvidence
@@ -107,14 +109,20 @@ class StrataDistribution(WeighedEvidence, DistributionEvidence):
 
 
 def _together(parts: list[Evidence], weights: Floats) -> Evidence | None:
-    """Evidence about cells of groups, whose shares are weighted; None for evidence without such cells."""
-    tables = [getattr(part, "table", None) for part in parts]
-    if not all(isinstance(table, CellTable) for table in tables):
+    """Evidence about cells of tables and groups, whose shares are weighted; None for evidence without such cells."""
+    joint = [part for part in parts if isinstance(part, JointEvidence)]
+    if len(joint) == len(parts):
+        pairs = zip(weights.tolist(), (part.tables for part in joint), strict=True)
+        return JointEvidence(
+            joint[0].asked, WeightedTables(tuple(pairs)), frozenset.union(*(one.poor for one in joint))
+        )
+    cells = [getattr(part, "table", None) for part in parts]
+    if not all(isinstance(table, CellTable) for table in cells):
         return None
-    first: Any = tables[0]
-    if any(table.cells != first.cells for table in tables if table is not None):
+    first: Any = cells[0]
+    if any(table.cells != first.cells for table in cells if table is not None):
         raise ParameterError("The tables of strata must have the same cells: serve them by one plan.")
-    sources = [(w * own, source) for w, one in zip(weights, tables, strict=True) for own, source in one.sources]  # type: ignore[union-attr]
+    sources = [(w * own, source) for w, one in zip(weights, cells, strict=True) for own, source in one.sources]  # type: ignore[union-attr]
     return of_table(CellTable(first.asked, first.cells, tuple(sources)))
 
 
@@ -193,6 +201,8 @@ def over_strata(
     parts = [estimates[name].evidence for name in names]
     evidence = None if clusters or traits is not None else _together(parts, weights / weights.sum())
     if evidence is None:
+        if isinstance(parts[0], JointEvidence):
+            raise ParameterError("Cross tables are combined over strata whose people are known, not over clusters.")
         kinds = (DistributionEvidence, GroupMeansEvidence)
         if not first.question.averages and not all(isinstance(part, kinds) for part in parts):
             raise ParameterError(

@@ -290,9 +290,12 @@ class _StudyReader:
         if "stratum" in about and about["stratum"] not in [one.name for one in strata]:
             remedy = "Name one of the tables [strata.NAME], or remove it: `sottovoce serve` writes it."
             self.note(("study", "stratum"), "The stratum is none of the strata.", remedy)
+        by_people = not any(one.cluster_of or one.margins for one in strata)
         for asked in questions if strata else ():
-            if not study_question(asked).adds_over_strata:
-                said = f"A {asked.question.noun} is not combined over strata."
+            if not study_question(asked).adds_over_strata or (asked.attributes and not by_people):
+                said = (
+                    f"A {asked.question.noun} is not combined over {'strata' if by_people else 'clusters or margins'}."
+                )
                 remedy = "Ask for shares, means, quantiles or distributions, or remove [strata]."
                 self.note(("questions", asked.name), said, remedy)
         return strata

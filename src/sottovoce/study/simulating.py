@@ -141,7 +141,7 @@ def _by_arm(
     estimates: dict[str, Any] = {}
     for arm, rows in arms.items():
         part = _estimates(plan, columns, rows, derived_seed(seed, f"arm {arm}") if arm else seed)
-        estimates |= {f"{name}: {arm}" if arm else name: one for name, one in part.items()}
+        estimates |= {_name_in_arm(name, arm): one for name, one in part.items()}
     return estimates
 
 
@@ -163,6 +163,12 @@ def _estimates(
         for name, estimate in _ask(one, chosen, derived_seed(seed, f"question {place}")).items():
             estimates[name if name == one.asked.name else f"{one.asked.name}: {name}"] = estimate
     return estimates
+
+
+def _name_in_arm(name: str, arm: str) -> str:
+    """The name of an estimate in an arm of the experiment: "habits: tables" becomes "habits: short: tables"."""
+    report, *part = name.split(": ", 1)
+    return ": ".join([report, arm, *part] if arm else [name])
 
 
 def _in_arms(experiment: StudyExperiment, answers: Any, size: int, seed: int | None) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.estimate.joint.models import ViewTables, WholeTable, forest, mutual_information, scaled
-from sottovoce.protocols.shares.joined import filters, joined
+from sottovoce.protocols.shares.joined import filters, jess, joined
 from sottovoce.testing import check_mechanism
 
 RECORD = sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 1)})
@@ -19,6 +19,14 @@ WIDE = sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 2), "c": sv.Intege
 )
 def test_joined_reports_keep_the_contract(kinds: tuple[str, ...] | None, bits: int, hashes: int) -> None:
     check_mechanism(joined(RECORD, epsilon=2, kinds=kinds, bits=bits, hashes=hashes))
+
+
+def test_jess_is_subset_selection_of_both_attributes() -> None:
+    mechanism = jess(RECORD, epsilon=2)
+    check_mechanism(mechanism)
+    assert mechanism.channel.parts[0].outputs == 3 and mechanism.channel.parts[1].outputs == 2
+    with pytest.raises(sv.ParameterError, match="a record of two fields"):
+        jess(WIDE, epsilon=2)
 
 
 def test_filters_have_so_many_bits_and_differ() -> None:

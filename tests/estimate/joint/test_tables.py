@@ -12,9 +12,11 @@ from sottovoce.core.exact import law
 from sottovoce.core.question import question_from_spec
 from sottovoce.core.round import Protocol
 from sottovoce.design.tables import TableWorkload
-from sottovoce.estimate.joint.association import fieller_above_zero
+from sottovoce.estimate.joint.association import cramers_v, fieller_above_zero
 from sottovoce.estimate.joint.evidence import view_of
 from sottovoce.estimate.joint.residuals import ContrastVariance, ResidualTables, ViewReading
+from sottovoce.estimate.joint.table import TableEvidence
+from sottovoce.estimate.joint.weighted import WeightedTables
 from sottovoce.estimate.request import Target
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.tally.tally import report_cells
@@ -217,6 +219,28 @@ def test_the_truth_lies_inside(estimate: sv.Estimate) -> None:
     assert free.low == 0 and free.p_value > 1e-3
 
 
+def test_few_reports_leave_cramers_v_open() -> None:
+    """Three people, and 500 people in a table whose rows and columns are mostly noise: no interval that looks exact."""
+    pair = sv.TableViews(RECORD, [("sex", "smoker")], 2)
+    few = sv.simulate(pair, [{"sex": "f", "smoker": "no", "age": "a"}] * 3, seed=1)["tables"].table("sex", "smoker")
+    wide = sv.Record({"a": sv.Integers(0, 4), "b": sv.Integers(0, 5)})
+    people = [{"a": number % 5, "b": number % 6} for number in range(500)]
+    noisy = sv.simulate(sv.TableViews(wide, [("a", "b")], 1), people, seed=1)["tables"].table("a", "b")
+    for table in (few, noisy):
+        one = table.cramers_v()
+        assert np.isnan(one.value) and (one.low, one.high, one.p_value) == (0, 1, 1)
+        assert one.explain() == "Cramer's V cannot be estimated from so few reports: any value from 0 to 1 is possible."
+
+
+def test_the_interval_of_cramers_v_has_a_width_where_the_sum_of_squares_is_small() -> None:
+    """Equal cells without noise: the sum of squares is zero, less than noise explains."""
+    views = [ViewReading(("a", "b"), np.full((2, 2), 0.25), 5_000, ContrastVariance.of(cells(4).channel))]
+    table = ResidualTables({"a": 2, "b": 2}, tuple(views))
+    record = sv.Record({"a": sv.Integers(0, 1), "b": sv.Integers(0, 1)})
+    one = cramers_v(TableEvidence(sv.Joint(record), table, ("a", "b"), is_poor=False), 0.95)
+    assert one.low == 0 and one.high > 0.05 and one.value == 0
+
+
 def test_the_ratios_are_those_of_the_shares(estimate: sv.Estimate) -> None:
     """By hand from the estimated cells; the correction for noise in products is small here."""
     cells = estimate.table("sex", "smoker").values.reshape(2, 2)
@@ -313,3 +337,31 @@ def test_tables_with_few_reports_are_called_poor() -> None:
     with pytest.warns(sv.PoorIntervalWarning, match="too few reports"):
         estimate.table("smoker", "sex").ci()
     assert not estimate.table("sex").evidence.normal_is_poor().any()
+
+
+def test_weighted_tables_have_the_moments_of_weighted_sums() -> None:
+    """Two strata of different sizes: values, covariances and precisions by hand from those of each."""
+    law, sizes = ContrastVariance.of(cells(6).channel), {"a": 2, "b": 3}
+    generator = np.random.default_rng(1)
+    parts = [
+        (
+            weight,
+            ResidualTables(sizes, (ViewReading(("a", "b"), generator.dirichlet(np.ones(6)).reshape(2, 3), n, law),)),
+        )
+        for weight, n in ((0.8, 900), (0.2, 4_000))
+    ]
+    both, names = WeightedTables(tuple(parts)), ("a", "b")
+    rows = generator.normal(size=(2, 2, 3))
+    assert both.values(names) == pytest.approx(0.8 * parts[0][1].values(names) + 0.2 * parts[1][1].values(names))
+    for target in (Target.POPULATION, Target.SAMPLE):
+        spread = [part.covariance([(names, rows)], target) for _, part in parts]
+        assert both.covariance([(names, rows)], target) == pytest.approx(0.64 * spread[0] + 0.04 * spread[1])
+        every = both.covariance([(names, np.eye(6).reshape(6, 2, 3))], target)
+        assert both.variances(names, target).ravel() == pytest.approx(np.diag(every))
+    assert 1 / both.precision(("a",)) == pytest.approx(
+        0.64 / parts[0][1].precision(("a",)) + 0.04 / parts[1][1].precision(("a",))
+    )
+    assert both.precision(("a", "c")) == 0 and both.n == 4_900 and both.joined([both]) is None
+    singles = {block.names: block for block in both.blocks()}
+    assert singles["a",].residual == pytest.approx(both.values(("a",)) - 0.5)
+    assert singles["a",].precision == pytest.approx(both.precision(("a",)) * 2)

@@ -199,6 +199,9 @@ def test_cards_report_export_and_dossier_tell_the_comparison(tmp_path: Path) -> 
     assert first.finding.headline == "“yes” is more frequent in arm “new” than in arm “usual”"
     assert [one.key for one in rest] == ["plans~usual", "plans~new", "hours", "hours~usual", "hours~new"]
     assert rest[2].finding.verdict is Verdict.CHANCE and "is seen in 80 of 100 such studies" in rest[2].finding.note
+    assert "You may stop early" in first.finding.note and "the evidence so far is" in rest[2].finding.note
+    watched = run.results.comparisons[0].watched
+    assert watched is not None and watched.e_value is not None and watched.e_value > 20
     assert "p = " in comparison_sentence(run.results.comparisons[1]).replace("\u00a0", " ")
     plan = run.results.study.plan(6000)
     page = ReportDocument(run.results, plan.manifest(), TODAY).to_html()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 RISK, ODDS = "relative risk", "odds ratio"
 LEAST_SHARE = 1e-4  # of a row or column, in the weights of Cramer's V
+MOST_ERROR = 0.5  # standard error of the total of a row or column, of its mean total, in the weights of Cramer's V
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,10 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """Cramer's V with an interval, and the p-value of a test that the attributes are independent."""
+    """Cramer's V with an interval, and the p-value of a test that the attributes are independent.
+
+    With too few reports the value is NaN, the interval is from 0 to 1, and the p-value is 1.
+    """
 
     value: float
     low: float
@@ -57,6 +61,8 @@ class Association:
 
     def explain(self) -> str:
         """The association in one sentence."""
+        if np.isnan(self.value):
+            return "Cramer's V cannot be estimated from so few reports: any value from 0 to 1 is possible."
         interval = f"{100 * self.level:g} % interval from {self.low:.2f} to {self.high:.2f}"
         return f"Cramer's V is {self.value:.2f} ({interval}); the test of independence has p = {self.p_value:.2g}."
 
@@ -177,10 +183,13 @@ def cramers_v(table: TableEvidence, level: float, skip: Collection[str] = ()) ->
     The noise adds its own variance to the sum of squares, which is subtracted. The sum is close to a scaled non-central
     chi-square variable with the first two moments of the noise (Satterthwaite); the interval inverts its law. Answers
     in `skip`, such as reasons for giving no answer, are left out: p are shares of the people with other answers.
+    The upper end is at least that of a sum of squares with its mean under independence: a small sum is no exact zero.
     """
     if len(table.names) != 2:
         raise ParameterError("Cramer's V needs a table of two attributes.")
     kept = [np.array([str(label) not in skip for label in axis.labels]) for axis in table.axes.each]
+    if table.is_poor or not _totals_are_known(table, kept):
+        return Association(float("nan"), 0.0, 1.0, level, 1.0)
     places = np.flatnonzero(np.outer(*kept).ravel())
     rows, columns = (int(one.sum()) for one in kept)
     inside = table.values()[places]
@@ -200,10 +209,23 @@ def cramers_v(table: TableEvidence, level: float, skip: Collection[str] = ()) ->
     trace, square = float(np.trace(spread)), float((spread * spread).sum())
     scale, degrees = square / trace, trace**2 / square
     statistic, most = float(away @ away), min(rows, columns) - 1
-    low, high = (max(_noncentral(statistic / scale, degrees, tail), 0) * scale for tail in _tails(level))
+    ends = zip((statistic, max(statistic, trace)), _tails(level), strict=True)
+    low, high = (max(_noncentral(end / scale, degrees, tail), 0) * scale for end, tail in ends)
     value, low, high = (float(np.sqrt(np.clip(one / most, 0, 1))) for one in (statistic - trace, low, high))
     p_value = float(ncx2.sf(statistic / scale, degrees, 0))
     return Association(min(max(value, low), high), low, high, level, p_value)
+
+
+def _totals_are_known(table: TableEvidence, kept: Sequence[np.ndarray]) -> bool:
+    """Whether the totals of rows and columns, by which Cramer's V is weighted, are more than noise on average."""
+    inside = np.outer(*kept)
+    for axis, side in enumerate(kept):
+        places = np.flatnonzero(side)
+        sums = np.stack([inside & (np.indices(inside.shape)[axis] == place) for place in places])
+        errors = table.functional(sums.reshape(len(places), -1).astype(float)).errors
+        if np.sqrt(np.mean(errors**2)) > MOST_ERROR / len(places):
+            return False
+    return True
 
 
 def _tails(level: float) -> tuple[float, float]:

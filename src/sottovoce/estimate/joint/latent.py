@@ -23,14 +23,15 @@ from sottovoce.estimate.joint import stacking
 from sottovoce.estimate.joint.likelihood import ResidualLikelihood
 from sottovoce.estimate.joint.residuals import Names, Reported, TableSource, centred
 
-STRENGTHS = (0.5, 1.0, 2.0)  # standard deviations of logarithms between classes
+STRENGTHS = (0.5, 1.0, 2.0, 4.0)  # standard deviations of logarithms between classes
 FEW, MANY, LARGE = 12, 24, 200_000  # classes, for fewer and for more participants than this
 ADDED = 0.5  # variance of the added noise over that of the reports: a third of the information is left to compare
 SPLITS, STEPS, QUICK_STEPS = 8, 200, 100
 STARTS = 2  # fits of each strength from different starting points, of which the mixture is taken
 RARE = 0.02  # weight below which a model is left out
 LEAST = 2e-4  # share of an answer in a starting point
-_PULL, _WEIGHT_PULL = 0.5, 0.25  # precision of the prior of mean logarithms, and of the logarithms of class weights
+_PULL, _LEAST_PULL, _MOST_PULL = 10.0, 0.1, 0.5  # precision of the prior of mean logarithms, over a standard error
+_WEIGHT_PULL = 0.25  # precision of the prior of the logarithms of class weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,6 +170,12 @@ def _model(vector: Floats, sizes: dict[str, int], count: int) -> LatentClasses:
     return LatentClasses(tuple(sizes), _softmax(weights), tuple(_softmax(one) for one in logs))
 
 
+def _pull(reported: Sequence[Reported]) -> float:
+    """The precision of the prior of mean logarithms: the noisier the shares of single answers, the stronger."""
+    variances = [1 / block.precision for block in reported if len(block.names) == 1]
+    return float(np.clip(_PULL * np.sqrt(np.mean(variances or [0.0])), _LEAST_PULL, _MOST_PULL))
+
+
 def _fitted(
     reported: Sequence[Reported],
     sizes: dict[str, int],
@@ -178,7 +185,7 @@ def _fitted(
     steps: int,
 ) -> tuple[Floats, int]:
     """The posterior mode by L-BFGS, and its number of steps."""
-    numbers, likelihood = list(sizes.values()), ResidualLikelihood(reported, sizes)
+    numbers, likelihood, pull = list(sizes.values()), ResidualLikelihood(reported, sizes), _pull(reported)
 
     def objective(vector: Floats) -> tuple[float, Floats]:
         raw, logs = _unpacked(vector, numbers, count)
@@ -189,9 +196,9 @@ def _fitted(
         for one, own, slope in zip(logs, shares, of_shares, strict=True):
             mean = one.mean(axis=0)
             away = one - mean
-            value += float((away**2).sum()) / (2 * strength**2) + float((mean**2).sum()) * _PULL / 2
+            value += float((away**2).sum()) / (2 * strength**2) + float((mean**2).sum()) * pull / 2
             inner = own * (slope - (own * slope).sum(axis=1, keepdims=True))
-            slopes.append((inner + away / strength**2 + mean * _PULL / count).ravel())
+            slopes.append((inner + away / strength**2 + mean * pull / count).ravel())
         return value, np.concatenate(slopes)
 
     found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 15})

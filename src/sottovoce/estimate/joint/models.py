@@ -11,6 +11,8 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.joint.residuals import Names
 
+RARE = 1e-12  # share of an answer in a forest that counts as zero: its inverse has powers
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeTable:
@@ -48,7 +50,7 @@ def forest(sizes: dict[str, int], pairs: dict[tuple[str, str], Floats], singles:
     for name in names:
         own = singles[name].reshape([sizes[name] if other == name else 1 for other in names])
         power = 1.0 - degree[name]
-        shares = shares * np.where(own > 0, np.maximum(own, 1e-300) ** power, 0.0)
+        shares = shares * np.where(own > RARE, np.maximum(own, RARE) ** power, 0.0)
     return WholeTable(names, shares / shares.sum())
 
 

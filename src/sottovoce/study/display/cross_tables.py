@@ -217,8 +217,9 @@ def finding(
     names = findings.listed([findings.quoted(one) for one in pair])
     scale = replace(shown.scale_of(CRAMER), places=2)
     if line.p_value >= 1 - shown.level:
-        said = f"No two attributes clearly go together. Closest are {names}: Cramer's V {_text(scale, line)}."
         key = "No two attributes clearly go together"
+        closest = f"Closest are {names}: Cramer's V {_text(scale, line)}."
+        said = f"{key}. {closest if math.isfinite(line.value) else 'There are too few reports to tell.'}"
         return Finding(key, said, Verdict.CHANCE, key)
     clear = [one for one in risks(pair) if one.low > 1 or one.high < 1]
     headline = f"{names} go together"

@@ -25,6 +25,7 @@ from sottovoce.study.study import Study
 
 SMALLEST_P = 0.001
 HALF = 0.5
+MOST_STUDIES = 1_000_000  # rarer evidence is said to be as rare
 ONE_LOOK = (
     "P-values and intervals hold for one look. Decide when the study has ended, not as soon as a result is clear."
 )
@@ -176,11 +177,11 @@ def _finding(compared: Sequence[ArmComparison], language: str) -> Finding:
         key = f"{more} in arm {quoted(one.arm)} than in arm {quoted(one.baseline)}"
         headline = f"{what[0].upper()}{what[1:]} is {key}"
         sentence = f"{headline}, by {size}; {said}."
-        return Finding(headline, sentence, Verdict.CLEAR, key, note=_overall(compared))
+        return Finding(headline, sentence, Verdict.CLEAR, key, note=_notes(_overall(compared), _watched(compared)))
     headline = "No clear difference between the arms"
     interval = scale.text(plain.value, plain.low, plain.high)
     sentence = f"{headline}. Closest to one: {what} is {interval} for {one.name}; {said}."
-    note = f"{_seen(plain, one, scale)} {_overall(compared)}".strip()
+    note = _notes(_seen(plain, one, scale), _overall(compared), _watched(compared))
     return Finding(headline, sentence, Verdict.CHANCE, headline, note=note)
 
 
@@ -189,6 +190,29 @@ def _seen(line: ResultLine, one: ArmComparison, scale: NumberScale) -> str:
     reach = deviate(level_of_each(one.level, one.count)) + float(ndtri(POWER))
     size = scale.margin(reach * line.std_error).removeprefix(f"±{SPACE}")
     return f"With these reports, a difference of {size} is seen in {100 * POWER:g} of 100 such studies."
+
+
+def _notes(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _watched(compared: Sequence[ArmComparison]) -> str:
+    """Whether the study may end early: the mean of e-values of all arms, at the level of the results."""
+    tests = [one.watched for one in compared]
+    if any(test is None for test in tests):
+        return ""
+    e_value = float(np.mean([test.statistic for test in tests if test is not None]))
+    enough = 1 / (1 - compared[0].level)
+    if e_value >= enough * (1 - 1e-9):
+        times = f"{min(e_value, MOST_STUDIES):,.0f}"
+        return (
+            "You may stop early: this result holds however often you looked. Where nothing differs, at most one of"
+            f" {times} studies ever gets such evidence."
+        )
+    return (
+        f"If you look before the end: the evidence so far is {e_value:.2g}. Stop early only if it reaches"
+        f" {enough:.0f}, which at most one of {enough:.0f} studies ever does where nothing differs."
+    )
 
 
 def _overall(compared: Sequence[ArmComparison]) -> str:

@@ -100,11 +100,6 @@ def experiment_problems(unit: object, questions: Sequence[Asked], *, has_cluster
     if has_clusters:
         yield "Arms share clusters, so that they are not independent: remove cluster_of or the experiment."
     for asked in questions:
-        if asked.attributes:
-            yield (
-                f"The cross table {asked.name} is not compared between arms: ask its attributes as questions of their"
-                " own, or make a study for each arm."
-            )
         if not asked.question.has_differences:
             yield (
                 f"The question {asked.name} asks for a {asked.question.noun}, which cannot be compared between arms:"

@@ -12,11 +12,13 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.errors import SottovoceError
 from sottovoce.estimate.comparison.compare import Comparison, compare
 from sottovoce.estimate.comparison.test import Test
+from sottovoce.estimate.comparison.watched import e_mean
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.study.experiments.arms import StudyExperiment
 from sottovoce.study.questions import study_question
 from sottovoce.study.questions.result_lines import ResultLine, level_of_each
 
+MOST_WATCHED = 50  # values of a question whose e-values a page computes
 LESS = " less "  # between the names of two arms
 DIFFERENCE = " difference"  # after the noun of what is compared
 
@@ -69,6 +71,17 @@ class ArmComparison:
         if first is None or len(self.parts) > 1 or len(first.labels) <= 2 or not self.asked.question.is_share:
             return None
         return first.overall()
+
+    @cached_property
+    def watched(self) -> Test | None:
+        """One e-value that nothing differs, which holds however often it is looked at; None where there is none."""
+        parts = self.parts.values()
+        if not parts or sum(len(part.labels) for part in parts) > MOST_WATCHED:
+            return None
+        try:
+            return e_mean([test for part in parts for test in part.watched()])
+        except SottovoceError:
+            return None
 
     @property
     def estimates(self) -> tuple[Estimate, ...]:

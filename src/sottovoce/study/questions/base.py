@@ -14,7 +14,7 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.domain.reasons import ANSWERED
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Distribution, Frequency, Question
+from sottovoce.core.question import Distribution, Frequency, Joint, Question
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.estimate import Estimate
@@ -110,11 +110,14 @@ class StudyQuestion:
     def adds_over_strata(self) -> bool:
         """Whether estimates of public strata can be combined: by weighted means, or by weighted shares of cells."""
         room = self.asked.full_question.room
-        if self.asked.attributes:  # each stratum has views of its own
-            return False
         if room == "group_mean" and self.asked.missing:  # the reasons are a table of their own
             return False
-        return self.asked.full_question.averages or room in (Distribution.room, "within_groups", "group_mean")
+        return self.asked.full_question.averages or room in (
+            Distribution.room,
+            "within_groups",
+            "group_mean",
+            Joint.room,
+        )
 
     @property
     def answers_apart(self) -> bool:
