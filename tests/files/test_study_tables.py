@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sottovoce.client.command import main as answer
 from sottovoce.client.participant import Participant
 from sottovoce.client.tick import Untimed
 from sottovoce.core.errors import DomainError, ParameterError
+from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.estimate.joint.estimates import JointEstimate
 from sottovoce.estimate.joint.weighted import WeightedTables
 from sottovoce.study.display.card import card
@@ -127,6 +130,7 @@ def test_a_simulation_finds_what_goes_together_and_exports_it(tmp_path: Path) ->
 STRATA = "[strata.city]\npeople = 80000\n[strata.country]\npeople = 20000\n"
 
 
+@pytest.mark.slow
 def test_tables_of_strata_are_weighted_by_their_people() -> None:
     study, mistakes = parse_study((WHOLE + STRATA).encode())
     assert study is not None and mistakes == []
@@ -145,6 +149,7 @@ def test_tables_of_strata_are_weighted_by_their_people() -> None:
     assert estimate.consistent(classes=2).values.min() >= 0
 
 
+@pytest.mark.slow
 def test_arms_of_an_experiment_are_compared_cell_by_cell() -> None:
     arms = "[experiment.usual]\n[experiment.new]\ntext = 'Hi.'\n[experiment.new.population.life.smoker]\n"
     study, mistakes = parse_study((WHOLE + arms + "shares = { smokes = 0.9 }\n").encode())
@@ -189,3 +194,21 @@ def test_a_device_needs_only_the_attributes_that_it_drew() -> None:
             device.answer(manifest, {"life": {**answers, other: "seven"}})
         assert device.asks_attributes(manifest) == drawn
         assert device.answer(manifest, {"life": {name: answers[name] for name in drawn}}).state == "queued"
+
+
+def test_the_command_asks_the_attributes_that_were_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study, _ = parse_study(WHOLE.replace('epsilon = "4"', 'epsilon = "1"').encode())
+    assert study is not None
+    manifest, device = tmp_path / "study.json", tmp_path / "device.sqlite"
+    content = study.plan(8000).manifest().content
+    manifest.write_bytes(content)
+    drawn = Participant(device, tick=Untimed()).asks_attributes(Manifest.from_spec(content))
+    typed = {"age": "41", "smoker": "no answer", "cups": "2"}
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{typed[name]}\n" for name in drawn)))
+    assert answer([str(manifest), "--device", str(device)]) == 0
+    asked = capsys.readouterr()
+    assert asked.out.startswith("queued: question life")
+    texts = {"age": "How old are you?", "smoker": "Do you smoke?", "cups": "How many cups?"}
+    assert [name for name in texts if texts[name] in asked.err] == [name for name in texts if name in drawn]

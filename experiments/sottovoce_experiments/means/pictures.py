@@ -20,6 +20,11 @@ def several(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return lines(experiment, rows, by="d", across="epsilon", of="ratio", label="error over the best of one round")
 
 
+def ranges(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The error over that of the oracle by epsilon, with a line for each kind of answers."""
+    return lines(experiment, rows, by="answers", across="epsilon", of="ratio", label="error over the oracle")
+
+
 def lines(experiment: Experiment, rows: Sequence[Row], *, by: str, across: str, of: str, label: str) -> Figure:
     """One number over an axis, at the largest number of participants, with a line for each value of another axis."""
     figure, axes = plain(experiment.title)

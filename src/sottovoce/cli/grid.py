@@ -14,7 +14,7 @@ from sottovoce.core.domain import Ball, Box, Circle, Domain, Integers, Interval,
 from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Attributes, Boxes, Distribution, GroupMean, Mean, VectorMean
+from sottovoce.core.question import Attributes, Distribution, GroupMean, Mean, VectorMean
 from sottovoce.core.registry import BUILDERS, fits, mechanism, names, registered_name
 from sottovoce.fast.processes import ordered
 from sottovoce.files.opening import input_name, naming
@@ -61,8 +61,6 @@ def audit_one(name: str, domain: Domain, epsilon: str, waste: float) -> dict[str
 
 def _domains(name: str) -> list[Domain]:
     """The domains of the grid: one range for a mean, since only the position in the range matters."""
-    if name in names(Boxes):
-        return [Record({"a": Integers(0, 3), "b": Integers(0, size - 1)}) for size in (3, 8)]
     if name in names(Attributes):
         return [Record({"a": Integers(0, 2), "b": Integers(0, size - 1)}) for size in (2, 16)]
     if name in names(Mean):

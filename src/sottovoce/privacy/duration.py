@@ -81,16 +81,19 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
         (Sparse(32, 4), (("no entry, all entries", {}, {8 * place: LONG for place in range(4)}),)),
         (Sparse(32, 1), (("no entry, all entries", {}, {31: LONG}),)),
     ),
-    Boxes: (
-        (
-            Record({"a": Integers(0, 3), "b": Integers(0, 7)}),
-            (("first cell, last cell", {"a": 0, "b": 0}, {"a": 3, "b": 7}),),
-        ),
-    ),
     Attributes: (
         (
             Record({"a": Integers(0, 3), "b": Integers(0, 15)}),
             (("first categories, last categories", {"a": 0, "b": 0}, {"a": 3, "b": 15}),),
+        ),
+    ),
+    Boxes: (
+        (
+            Record({"a": Integers(0, 3), "b": Interval(-1, 1)}),
+            (
+                (DIGITS, {"a": 0, "b": SHORT}, {"a": 3, "b": LONG}),
+                (SAME_DIGITS, {"a": 0, "b": OTHER}, {"a": 3, "b": LONG}),
+            ),
         ),
     ),
 }

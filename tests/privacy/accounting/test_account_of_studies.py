@@ -109,3 +109,20 @@ def test_who_takes_part_hides_only_where_nobody_can_tell(manifest):
 def test_bad_parameters(manifest, wrong):
     with pytest.raises(sv.ParameterError):
         StudyAccount.of(manifest, **wrong)
+
+
+def test_means_by_group_say_what_a_shuffler_adds():
+    pair = sv.GroupMean(sv.Categories(["f", "m"]), sv.Interval(10, 60))
+    study = sv.Study(
+        "weight",
+        epsilon=1,
+        unit="person",
+        owner="Institute",
+        contact="privacy@example.org",
+        purpose="To learn about weight.",
+        questions=[sv.Asked("bmi", pair, {"en": "Group and number?"})],
+    )
+    arm = Arm("bmi", sv.mechanism("group-nprr", pair.domain, epsilon=1), 1)
+    found = StudyAccount.of(Manifest(study.facts, study.questions, Round((arm,))), participants=30_000)
+    assert found.amplified.epsilon < 0.05
+    assert f"a report of epsilon 1 loses at most epsilon {found.amplified.epsilon:.4g}" in found.text()
