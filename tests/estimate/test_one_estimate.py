@@ -73,7 +73,8 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
     assert np.array_equal(m.estimate(tally, decoder="linear").values, m.estimate(tally).values)
     for wrong in ("cone", "../em", "Em", 3):
         with pytest.raises(
-            sv.ParameterError, match="em, ems, gmm, independence, joint-em, lasso, latent-classes, linear, lopub"
+            sv.ParameterError,
+            match="em, ems, gmm, grid-prior, independence, joint-em, lasso, latent-classes, linear, lopub",
         ):
             m.estimate(tally, decoder=wrong)
 

@@ -181,7 +181,7 @@ def test_amplification_is_claimed_for_sealed_studies_only(make_site: Callable[..
         assert "shuffler" not in page
         return
     (arm,) = site.manifest.stage.arms
-    known = shuffled(arm.mechanism.claimed, participants=batch, delta=1e-6).epsilon
+    known = shuffled(arm.mechanism, participants=batch, delta=1e-6).epsilon
     assert f"among {batch:,} honest participants" in page
     assert f"at most epsilon {known:.4g} with delta 1e-06" in page
 

@@ -169,7 +169,7 @@ def range_ratios(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("epsilon")
-    axes.set_ylabel("squared error of bayes, relative to AHEAD")
+    axes.set_ylabel("squared error, relative to AHEAD")
     axes.legend()
     return figure
 

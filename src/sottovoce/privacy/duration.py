@@ -33,7 +33,17 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer
-from sottovoce.core.question import Attributes, Distribution, Frequency, GroupMean, HalfSets, Mean, Question, VectorMean
+from sottovoce.core.question import (
+    Attributes,
+    Boxes,
+    Distribution,
+    Frequency,
+    GroupMean,
+    HalfSets,
+    Mean,
+    Question,
+    VectorMean,
+)
 from sottovoce.core.registry import mechanism, names, registered_name
 from sottovoce.privacy.blackbox import lower_bound
 from sottovoce.privacy.drawn import ALPHA
@@ -75,6 +85,15 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
         (
             Record({"a": Integers(0, 3), "b": Integers(0, 15)}),
             (("first categories, last categories", {"a": 0, "b": 0}, {"a": 3, "b": 15}),),
+        ),
+    ),
+    Boxes: (
+        (
+            Record({"a": Integers(0, 3), "b": Interval(-1, 1)}),
+            (
+                (DIGITS, {"a": 0, "b": SHORT}, {"a": 3, "b": LONG}),
+                (SAME_DIGITS, {"a": 0, "b": OTHER}, {"a": 3, "b": LONG}),
+            ),
         ),
     ),
 }

@@ -12,6 +12,8 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.boxes.evidence import from_cells
 from sottovoce.estimate.boxes.grid import Grid
 from sottovoce.estimate.boxes.queries import BoxQueries
+from sottovoce.estimate.boxes.smooth import GridNoise, fitted, octaves
+from sottovoce.estimate.decoders.simplex import simplex
 from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.request import Target
 from sottovoce.mechanisms.distribution.grid_common import grid_of
@@ -193,3 +195,53 @@ def test_the_map_shows_two_fields(wave: Mechanism) -> None:
     assert axes.get_xlabel() == "sex" and axes.get_ylabel() == "age"
     assert [text.get_text() for text in axes.get_xticklabels()] == ["f", "m", "x"]
     assert "map by" in axes.get_title()
+
+
+def test_the_prior_of_a_grid_gives_possible_shares_that_are_closer(wave: Mechanism) -> None:
+    record = sv.Record({"a": sv.Integers(0, 15), "b": sv.Integers(0, 15)})
+    m = sv.mechanism("torus-wave", record, epsilon=1)
+    places = np.exp(-(np.subtract.outer(np.arange(16), np.arange(16)) ** 2) / 8)
+    truth = places / places.sum()
+    rates = transition_of(m.channel, 256).forward(truth.ravel())
+    errors = []
+    for seed in range(5):
+        evidence = from_cells(m, 50_000, np.random.default_rng(seed).multinomial(50_000, rates / rates.sum()))
+        fitted = sv.decoder("grid-prior").decode(evidence).values
+        assert fitted.min() >= 0 and fitted.sum() == pytest.approx(1)
+        sums = [(one.reshape(16, 16) - truth).cumsum(0).cumsum(1) for one in (fitted, evidence.values())]
+        errors.append([float((one**2).mean()) for one in sums])
+    ours, unbiased = np.mean(errors, axis=0)
+    assert ours < 0.6 * unbiased
+
+
+def test_a_decoded_box_keeps_the_interval_of_the_unbiased_share(wave: Mechanism) -> None:
+    people = [{"age": age, "sex": sex} for age in range(6) for sex in "fmx" for _ in range(20 * (age + 1))]
+    estimate = wave.estimate(wave.tally(wave.privatize(people, seed=1)))
+    fitted = estimate.decoded("grid-prior")
+    box = fitted.range(age=(0, 2))
+    assert box.value == pytest.approx(fitted.values.reshape(6, 3)[:3].sum())
+    assert box.std_errors == pytest.approx(estimate.range(age=(0, 2)).std_errors)
+    grr = sv.mechanism("grr", sv.Integers(0, 3), epsilon=1)
+    tally = grr.tally(grr.privatize([0, 1] * 50, seed=1))
+    with pytest.raises(sv.ParameterError, match="needs"):
+        grr.estimate(tally, decoder="grid-prior")
+
+
+def test_the_spectrum_of_the_noise_is_that_of_the_unbiased_shares() -> None:
+    """White information has the same noise in every coefficient; the mean squares of drawn fields are near it."""
+    noise = GridNoise((8, 8), np.full(33, 4.0))
+    assert noise.times(np.eye(64)[5]) == pytest.approx(4 * np.eye(64)[5])
+    assert noise.spectrum().mean() == pytest.approx(0.25, rel=0.1)
+
+
+def test_without_a_prior_the_fit_is_the_projection_onto_the_simplex() -> None:
+    """Where all coefficients are equally well known, least squares is the nearest possible point."""
+    noise, values = GridNoise((4, 4), np.full(9, 100.0)), np.random.default_rng(2).normal(1 / 16, 0.1, 16)
+    fit = fitted(values, noise, np.zeros((4, 4)), np.full(16, 1 / 16), 50)
+    assert fit == pytest.approx(simplex(values), abs=1e-9)
+
+
+def test_octaves_are_blocks_of_similar_frequencies() -> None:
+    blocks = octaves((8, 4))
+    assert blocks[0, 0] == 0 and (blocks == 0).sum() == 1
+    assert blocks[2, 1] == blocks[3, 1] != blocks[4, 1] == blocks[7, 1] and len(np.unique(blocks)) == 4 * 3

@@ -40,7 +40,7 @@ class GridEvidence(DistributionEvidence):
     picture: ClassVar[str] = "estimate.boxes.picture:plot"
     estimate_class: ClassVar[type[Estimate]] = BoxesEstimate
     noun: ClassVar[str] = "share of a cell"
-    curve_decoder: ClassVar[str] = "simplex"
+    curve_decoder: ClassVar[str] = "grid-prior"
     distribution: ClassVar[None] = None  # type: ignore[assignment]
     buckets: Grid  # type: ignore[assignment]
     axes: Axes = delegated("buckets.axes")

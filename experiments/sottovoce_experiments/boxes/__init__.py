@@ -1,0 +1,1 @@
+"""Shares of boxes over two fields, beside published methods."""
