@@ -41,6 +41,7 @@ from sottovoce_experiments.means import decision as adaptive_decision
 from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.quantiles import declared as quantiles
+from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.survey import tables as survey
 from sottovoce_experiments.tables import bits as table_bits
 from sottovoce_experiments.tables import coverage as table_coverage
@@ -86,6 +87,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_published.EXPERIMENT,
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
+    published_quantiles.EXPERIMENT,
     adaptive_decision.EXPERIMENT,
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,

@@ -13,6 +13,7 @@ from scipy.stats import binom
 import sottovoce as sv
 from sottovoce.core.domain import Above
 from sottovoce.core.round import Round
+from sottovoce.estimate.evidence import Bounds
 from sottovoce.protocols.play import State
 from sottovoce.protocols.quantile.answers import ThresholdAnswers
 from sottovoce.protocols.quantile.curve import ThresholdCurve
@@ -21,6 +22,7 @@ from sottovoce.protocols.quantile.rounds import QuantileRounds
 from sottovoce.protocols.quantile.sequence import _bets, gains, sequence
 from sottovoce.protocols.simulate import rounds
 from sottovoce.tally.tally import Tally
+from sottovoce_experiments.quantiles.laws import QuantileLaw
 
 UNIT = sv.Interval(0, 1)
 RNG = np.random.default_rng(3)
@@ -80,6 +82,29 @@ def test_the_next_thresholds_surround_the_quantile_and_come_closer() -> None:
     for places in (wide, near):
         assert places.min() < 0.5 < places.max()
     assert np.ptp(near) < np.ptp(wide) / 2
+
+
+def test_a_piece_that_may_hide_a_heap_gets_more_thresholds_than_a_straight_curve_needs() -> None:
+    """Half of all answers lie somewhere between 0.4 and 0.5; the number follows from share**2 * people / variance."""
+    below = {"0.2": 0.1, "0.4": 0.25, "0.5": 0.75, "0.8": 0.9}
+    curve = ThresholdCurve.of(expected_answers(below, 20_000))
+    places = next_places(curve, 0.5, RoundSize(2_000, 100_000, last=True))
+    assert len(places) == 15 and ((places > 0.4) & (places < 0.5)).sum() >= 10
+    few = next_places(curve, 0.5, RoundSize(200, 100_000, last=True))
+    assert len(few) < 6
+
+
+@pytest.mark.parametrize(
+    ("value", "level", "error"),
+    [(0, 0.3, 0.0), (1, 0.3, 0.0), (1, 0.7, 0.0), (2, 0.7, 0.0), (0, 0.5, 0.2), (1, 0.5, 0.0), (2, 0.5, 0.2)],
+)
+def test_a_value_at_a_tie_is_a_quantile_of_all_shares_from_below_it_to_up_to_it(
+    value: int, level: float, error: float
+) -> None:
+    """Shares 0.3, 0.4 and 0.3 of 0, 1 and 2: at 0.3 and 0.7 both neighbours are quantiles."""
+    law = QuantileLaw(np.array([0, 0.3, 0.7, 1]), np.arange(4.0), ties=True)
+    assert law.error(value, level) == pytest.approx(error)
+    assert law.holds(Bounds(np.array([value]), np.array([value])), level) == (error == 0)
 
 
 def test_the_bracket_uses_averages_of_neighbours() -> None:

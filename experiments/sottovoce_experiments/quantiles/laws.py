@@ -31,8 +31,22 @@ _LAWS: dict[str, Callable[[Floats], Floats]] = {
     "exponential": lambda at: 1 - np.exp(-at / 0.05),
     "three spikes": lambda at: 0.2 * at + _mixture((0.3, 0.2, 0.004), (0.3, 0.45, 0.003), (0.2, 0.71, 0.002))(at),
 }
-TUNED = (*(name for name in histograms.TUNED if name != "ages"), "lognormal", "two far humps", "two spikes")
+# Answers heaped in parts of 1 / 1,024 of the range: the seed, the distance of heaps in parts, and their share.
+_HEAPS = {
+    f"heaps {seed}": (seed, every, share)
+    for seed, every, share in ((1, 41, 0.97), (2, 20, 0.95), (3, 64, 0.6), (4, 100, 0.9), (5, 11, 0.97), (6, 33, 0.8))
+}
+TUNED = (*(name for name in histograms.TUNED if name != "ages"), "lognormal", "two far humps", "two spikes", *_HEAPS)
 REPORTED = (*histograms.REPORTED, "two humps", "exponential", "three spikes")
+
+
+def _heaped(seed: int, every: int, share: float) -> Floats:
+    """Shares of all parts: heaps of random size at even distances, on answers that are spread evenly."""
+    rng, heaps = np.random.default_rng(seed), np.arange(every // 2, PARTS, every)
+    trend = np.exp(-np.arange(len(heaps)) / len(heaps) * 3 * rng.random())
+    shares = np.full(PARTS, (1 - share) / PARTS)
+    shares[heaps] += share * rng.dirichlet(trend / trend.mean())
+    return shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +66,8 @@ class QuantileLaw:
             heights = (heights - heights[0]) / (heights[-1] - heights[0])
         else:
             edges = np.linspace(0, 1, PARTS + 1)
-            heights = np.concatenate([[0.0], np.cumsum(histograms.shares(name, PARTS))])
+            shares = _heaped(*_HEAPS[name]) if name in _HEAPS else histograms.shares(name, PARTS)
+            heights = np.concatenate([[0.0], np.cumsum(shares)])
         return cls(heights, edges * PARTS if ties else edges, ties)
 
     @property

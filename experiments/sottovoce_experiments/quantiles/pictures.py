@@ -23,3 +23,16 @@ def ratios(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("error over the floor, median, epsilon 1")
     axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left", fontsize="small")
     return figure
+
+
+def methods(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The error over the floor by method, with a point for each distribution."""
+    figure, axes = plain(experiment.title)
+    for name in dict.fromkeys(row["data"] for row in rows):
+        own = [row for row in rows if row["data"] == name]
+        axes.plot([row["ratio"] for row in own], [row["method"] for row in own], "o", label=name)
+    axes.axvline(1, color="grey", linestyle=":")
+    axes.set_xscale("log")
+    axes.set_xlabel("error over the floor")
+    axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left", fontsize="small")
+    return figure

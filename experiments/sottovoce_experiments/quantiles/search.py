@@ -12,6 +12,7 @@ from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.round import Round, Tallies
 from sottovoce.estimate.request import IntervalRequest, Method
 from sottovoce.protocols.play import State, play
+from sottovoce.protocols.quantile.evidence import ThresholdQuantiles
 from sottovoce.protocols.quantile.rounds import QuantileRounds
 from sottovoce.protocols.ranges.bits import threshold_of
 from sottovoce.tally.tally import Tally
@@ -59,7 +60,8 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
         estimate = state.estimates["quantile"]
         ratios.append(law.error(estimate.value, level) / least)
         likely.append(law.holds(estimate.ci(), level))
-        rounds = [protocol.evidence(state.history[: done + 1]) for done in range(len(state.history))]
+        answers = protocol.evidence(state.history).rounds
+        rounds = [ThresholdQuantiles(answers[: done + 1], protocol.question) for done in range(len(answers))]
         sequences = [one.interval(IntervalRequest(0.95, Method.ANYTIME)) for one in rounds]
         ever.append(all(law.holds(bounds, level) for bounds in sequences))
         early.append(law.holds(rounds[EARLY - 1].interval(IntervalRequest(0.95, Method.LIKELIHOOD)), level))

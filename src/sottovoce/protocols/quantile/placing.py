@@ -15,11 +15,12 @@ from sottovoce.protocols.quantile.curve import EXPECTED_BEND, ThresholdCurve
 from sottovoce.protocols.ranges.bits import RATIO, inside, short
 
 SURE = 3.0  # standard errors by which averages of neighbours must differ from the level to rule places out
-REACH = 2.5  # standard errors on either side of the quantile within which thresholds are placed
-WIDE = 1.6  # least standard error for that, in those that all participants would have at the quantile
+REACH = 3.0  # standard errors on either side of the quantile within which thresholds are placed
+WIDE = 2.0  # least standard error for that, in those that all participants would have at the quantile
 APART = 1.5  # standard errors between thresholds, to the power 2 / 3
+STEEP = 5.0  # squared standard errors of one threshold in the square of a share, to see where most of it lies
 PEOPLE = 40  # answers at a threshold, in variances of one answer
-FEWEST, MOST, MOST_FIRST, MOST_LAST = 3, 15, 31, 7  # thresholds of a round
+FEWEST, MOST, MOST_FIRST = 3, 15, 31  # thresholds of a round
 SMALLER = 4  # further thresholds of a piece that reaches down to zero, each smaller by RATIO
 
 
@@ -52,8 +53,10 @@ def next_places(curve: ThresholdCurve, level: float, size: RoundSize) -> Floats:
     scale = np.maximum.accumulate((points.heights - level) / errors) + 1e-9 * np.arange(len(errors))
     low, high = max(scale[0], -REACH), min(scale[-1], REACH)
     share = float(np.diff(np.interp([low, high], scale, points.heights))[0])
-    fitting = min((share / (APART * np.sqrt(variance / size.people))) ** (2 / 3), size.people / (PEOPLE * variance))
-    count = int(np.clip(fitting, FEWEST, MOST_LAST if size.last else MOST))
+    # On a straight curve few thresholds are enough; many find a narrow heap that holds most of the share.
+    straight = (share / (APART * np.sqrt(variance / size.people))) ** (2 / 3)
+    heaped = share**2 * size.people / (STEEP * variance)
+    count = int(np.clip(min(max(straight, heaped), size.people / (PEOPLE * variance)), FEWEST, MOST))
     left, right = (0.5 / count if abs(end) < REACH else 0.0 for end in (low, high))
     places = np.interp(low + np.linspace(left, 1 - right, count) * (high - low), scale, points.places)
     if size.last:

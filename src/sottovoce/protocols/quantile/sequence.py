@@ -11,6 +11,7 @@ and 16 thresholds.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import betainc, betaln
@@ -42,10 +43,16 @@ def gains(rounds: Sequence[ThresholdAnswers], level: float) -> tuple[Floats, Flo
         below, above = _windows(answers, turns[:-1], level)
         sides = np.logaddexp(below, above) - np.log(2)
         if number:
-            target = ThresholdCurve.of(ThresholdAnswers.together(rounds[:number])).place(level)
+            target = _target(tuple(rounds[:number]), level)
             sides = np.where(turns[:-1] >= target, below, np.where(turns[1:] <= target, above, sides))
         total += np.logaddexp(0.0, sides) - np.log(2)
     return turns, total
+
+
+@lru_cache(maxsize=64)
+def _target(rounds: tuple[ThresholdAnswers, ...], level: float) -> float:
+    """Where the quantile is after these rounds, cached: sequences after later rounds need it again."""
+    return ThresholdCurve.of(ThresholdAnswers.together(rounds)).place(level)
 
 
 def _windows(answers: ThresholdAnswers, places: Floats, level: float) -> Floats:

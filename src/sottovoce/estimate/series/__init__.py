@@ -1,0 +1,1 @@
+"""Estimates of one question over time: bands, differences, trends and alarms."""

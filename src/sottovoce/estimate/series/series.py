@@ -1,0 +1,284 @@
+"""One question asked again and again: the unbiased estimate of each epoch, and what may be said about changes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.display import printable
+from sottovoce.core.language.plural import plural
+from sottovoce.core.params import reject
+from sottovoce.core.simulation import COLUMN, in_words
+from sottovoce.estimate.comparison.compare import Comparison, compare
+from sottovoce.estimate.comparison.test import Effect, Test
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Bounds, Floats, deviate
+from sottovoce.estimate.request import Target, check_level
+from sottovoce.estimate.series import cusum
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OWNER = "a series"
+PEOPLE = ("different", "same")
+GIVEN = {
+    "different": "nobody answers in two epochs.",
+    "same": "the answers of a person in different epochs may depend on each other in any way.",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """Estimates of one question, one for each epoch, in order.
+
+    Values are the unbiased estimates themselves: nothing is smoothed, so an epoch is not changed by later ones.
+
+    Attributes:
+        epochs: The names of the epochs.
+        estimates: One estimate for each.
+        people: "different" if nobody answers in two epochs; "same" if people may answer in several, with fresh noise.
+    """
+
+    epochs: tuple[object, ...]
+    estimates: tuple[Estimate, ...]
+    people: str
+
+    @classmethod
+    def of(cls, estimates: Mapping[object, Estimate] | Sequence[Estimate], *, people: str) -> Series:
+        """Check that the estimates belong together.
+
+        Args:
+            estimates: Estimates by epoch, in order; a list has the epochs 1, 2, 3 and so on.
+            people: "different" if nobody answers in two epochs: new people, or each in one epoch chosen by chance.
+                "same" if people may answer in several epochs. Then what is said about the population is cautious.
+
+        Returns:
+            The series.
+
+        Raises:
+            ParameterError: The estimates answer different questions, or share the noise of a memo.
+
+        Examples:
+            >>> from sottovoce.estimate.series.series import Series
+            >>> m = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)
+            >>> weeks = [m.estimate(sv.simulate_counts(m, [n, 10_000 - n], seed=n)) for n in (3_000, 3_400, 3_800)]
+            >>> series = Series.of(weeks, people="different")
+            >>> low, high = series.trend().ci()
+            >>> print(f"{low[0]:.2f} to {high[0]:.2f} a week")
+            0.02 to 0.06 a week
+        """
+        if people not in PEOPLE:
+            raise reject("people", OWNER, "'different' or 'same'", people)
+        named = dict(estimates) if isinstance(estimates, Mapping) else dict(enumerate(estimates, 1))
+        series = cls(tuple(named), tuple(named.values()), people)
+        series._check()
+        return series
+
+    def _check(self) -> None:
+        if len(self.estimates) < 2 or not all(isinstance(one, Estimate) for one in self.estimates):
+            raise ParameterError("A series needs the estimates of two epochs or more: use m.estimate(tally) for each.")
+        first = self.estimates[0]
+        for one in self.estimates[1:]:
+            if one.question.kind != first.question.kind or [*map(repr, one.labels)] != [*map(repr, first.labels)]:
+                raise ParameterError(
+                    f"A series needs estimates of the same question. The first is a {first.evidence.noun} with"
+                    f" {len(first.labels)} values, another a {one.evidence.noun} with {len(one.labels)}."
+                )
+        if not first.question.has_differences:
+            raise ParameterError("Directions on a circle have no difference with a sign, so they make no series.")
+        sources = (source for one in self.estimates for source in one.sources)
+        if self.people == "same" and any(source.mechanism.claimed_forever is not None for source in sources):
+            raise ParameterError(
+                "Reports from a memo share its noise between epochs, so their differences have other intervals. Use"
+                " people='different' if each person answers once."
+            )
+
+    # --- numbers -----------------------------------------------------------------------------------
+    @property
+    def labels(self) -> Sequence[object]:
+        """The label of each value of an epoch."""
+        return self.estimates[0].labels
+
+    @property
+    def simulated(self) -> bool:
+        """True if the reports of an epoch are simulated."""
+        return any(one.simulated for one in self.estimates)
+
+    @property
+    def values(self) -> Floats:
+        """The unbiased estimates: a row for each epoch."""
+        return np.array([one.evidence.values() for one in self.estimates])
+
+    def variances(self, target: str = "population") -> Floats:
+        """The variances of the estimates: a row for each epoch."""
+        return np.array([one.evidence.variances(Target.of(target)) for one in self.estimates])
+
+    def ci(self, level: float = 0.95, *, target: str = "population", simultaneous: bool = False) -> Bounds:
+        """Intervals, a row for each epoch.
+
+        Args:
+            level: The level, such as 0.95.
+            target: "population", or "sample" for the participants of each epoch.
+            simultaneous: Make the intervals of a value hold in all epochs at once: a band. Epochs of different people
+                are independent (Sidak); for the same people the level is divided (Bonferroni).
+
+        Returns:
+            Lower and upper ends.
+        """
+        check_level(level)
+        count = len(self.estimates)
+        if simultaneous:
+            level = level ** (1 / count) if self.people == "different" else 1 - (1 - level) / count
+        bounds = [one.quiet_ci(level, target=target) for one in self.estimates]
+        return Bounds(np.array([one.low for one in bounds]), np.array([one.high for one in bounds]))
+
+    # --- changes -----------------------------------------------------------------------------------
+    def difference(self, later: object, earlier: object) -> Comparison | EpochContrast:
+        """The values of one epoch less those of another; from different people with the intervals of `sv.compare`."""
+        places = [self._place(epoch) for epoch in (later, earlier)]
+        if self.people == "different":
+            return compare(*(self.estimates[place] for place in places))
+        weights = np.zeros(len(self.epochs))
+        weights[places] = 1, -1
+        return self.contrast(weights, f"change from {printable(earlier)} to {printable(later)}")
+
+    def trend(self, times: Sequence[float] | None = None, *, target: str = "population") -> EpochContrast:
+        """The slope of the least-squares line through the true values, per epoch or per unit of `times`."""
+        at = np.arange(len(self.epochs), dtype=np.float64) if times is None else np.asarray(times, np.float64)
+        if at.shape != (len(self.epochs),) or not np.isfinite(at).all() or np.ptp(at) == 0:
+            raise reject("times", OWNER, "one number for each epoch, not all equal", times)
+        centred = at - at.mean()
+        return self.contrast(centred / np.sum(centred**2), "trend", target=target)
+
+    def contrast(self, weights: Sequence[float] | Floats, name: str, *, target: str = "population") -> EpochContrast:
+        """A weighted sum over epochs, for each value.
+
+        Noise is fresh in each epoch, so its variances add up. From the same people, what sampling adds is bounded by
+        full correlation between epochs, since nobody knows how their answers depend on each other.
+        """
+        row = np.asarray(weights, np.float64)
+        if row.shape != (len(self.epochs),) or not np.isfinite(row).all():
+            raise reject("weights", OWNER, "one number for each epoch", weights)
+        variances = self.variances(target)
+        if self.people == "same" and target == Target.POPULATION:
+            noise = self.variances(Target.SAMPLE)
+            sampling = np.sqrt(np.maximum(variances - noise, 0))
+            variance = row**2 @ noise + (np.abs(row) @ sampling) ** 2
+        else:
+            variance = row**2 @ variances
+        return EpochContrast(self, name, row @ self.values, np.sqrt(variance))
+
+    def alarms(self, rate: float = 0.05) -> Alarms:
+        """Watch for a change: with this probability, at most, an alarm is raised in a series without one.
+
+        The rate holds for all epochs and all values together, if nobody answers in two epochs.
+        """
+        if self.people != "different":
+            raise ParameterError("Alarms need epochs of different people: the errors of one panel are correlated.")
+        if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < 1:
+            raise reject("rate", "alarms", "a number in (0, 1)", rate)
+        height = cusum.threshold(rate / len(self.labels), len(self.epochs) - 1)
+        up, down = cusum.sums(cusum.surprises(self.values, self.variances()))
+        return Alarms(self, height, up, down)
+
+    def _place(self, epoch: object) -> int:
+        if epoch not in self.epochs:
+            raise ParameterError(f"There is no epoch of this name. Epochs: {', '.join(map(printable, self.epochs))}.")
+        return self.epochs.index(epoch)
+
+    # --- showing -----------------------------------------------------------------------------------
+    def to_frame(self, level: float = 0.95, *, target: str = "population", simultaneous: bool = False) -> pd.DataFrame:
+        """A table with a row for each epoch and value: reports, estimate, standard error, interval."""
+        import pandas as pd
+
+        low, high = self.ci(level, target=target, simultaneous=simultaneous)
+        count, axes = len(self.labels), self.estimates[0].axes
+        columns = dict(zip(axes.headings, (list(column) * len(self.epochs) for column in axes.columns()), strict=True))
+        numbers = {
+            "estimate": self.values,
+            "std_error": np.sqrt(self.variances(target)),
+            "low": low,
+            "high": high,
+        }
+        return pd.DataFrame(
+            {
+                "epoch": [epoch for epoch in self.epochs for _ in range(count)],
+                **columns,
+                "reports": np.repeat([one.n for one in self.estimates], count),
+                **{name: cells.ravel() for name, cells in numbers.items()},
+                **({COLUMN: True} if self.simulated else {}),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"Series({plural(len(self.epochs), 'epoch')} of a {self.estimates[0].evidence.noun})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpochContrast:
+    """A weighted sum over the epochs of a series, such as its trend: one number for each value."""
+
+    series: Series
+    name: str
+    values: Floats
+    std_errors: Floats
+
+    def ci(self, level: float = 0.95, *, simultaneous: bool = False) -> Bounds:
+        """Normal intervals; `simultaneous` makes those of all values hold at once (Bonferroni)."""
+        check_level(level)
+        reach = deviate(1 - (1 - level) / len(self.values) if simultaneous else level) * self.std_errors
+        return Bounds(self.values - reach, self.values + reach)
+
+    def tests(self, level: float = 0.95) -> tuple[Test, ...]:
+        """A test of each value that it is zero."""
+        low, high = self.ci(level)
+        noun, several = self.series.estimates[0].evidence.noun, len(self.values) > 1
+        rows = zip(self.series.labels, self.values, self.std_errors, low, high, strict=True)
+        return tuple(
+            Test(
+                f"The {self.name} of the {noun}{f' of {printable(label)}' if several else ''} is zero.",
+                float(value / error) if error > 0 else math.inf,
+                float(2 * ndtr(-abs(value / error))) if error > 0 else 0.0,
+                effect=Effect(self.name, float(value), float(start), float(end), level),
+                valid_given=GIVEN[self.series.people],
+                sources=tuple(source for one in self.series.estimates for source in one.sources),
+                simulated=self.series.simulated,
+            )
+            for label, value, error, start, end in rows
+        )
+
+    def __repr__(self) -> str:
+        return f"EpochContrast({self.name} of a {self.series.estimates[0].evidence.noun})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alarms:
+    """Cumulative sums of surprises, up and down, a row for each epoch. Above `threshold` they raise an alarm."""
+
+    series: Series
+    threshold: float
+    up: Floats
+    down: Floats
+
+    @property
+    def first(self) -> dict[object, object]:
+        """The epoch of the first alarm, by label; labels without an alarm are left out."""
+        raised = np.maximum(self.up, self.down) > self.threshold
+        places = [np.flatnonzero(column) for column in raised.T]
+        pairs = zip(self.series.labels, places, strict=True)
+        return {label: self.series.epochs[place[0]] for label, place in pairs if len(place)}
+
+    def explain(self) -> str:
+        """The alarms in words."""
+        if not self.first:
+            text = "No alarm: the series is compatible with no change."
+        else:
+            named = [f"{printable(label)} at {printable(epoch)}" for label, epoch in self.first.items()]
+            text = f"Alarm: {', '.join(named)}. The change may have begun earlier."
+        return in_words(text, self.series.simulated)
