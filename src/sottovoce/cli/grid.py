@@ -10,11 +10,11 @@ from typing import Any
 
 from sottovoce.cli.show import progress, table
 from sottovoce.core.channel.facets import dimensions_of
-from sottovoce.core.domain import Ball, Box, Circle, Domain, Integers, Interval, Pair, Record, Sparse
+from sottovoce.core.domain import Ball, Box, Circle, Domain, Integers, Interval, Pair, Record, Sets, Sparse
 from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Attributes, Distribution, GroupMean, Mean, VectorMean
+from sottovoce.core.question import Attributes, Boxes, Distribution, GroupMean, Mean, SetShares, VectorMean
 from sottovoce.core.registry import BUILDERS, fits, mechanism, names, registered_name
 from sottovoce.fast.processes import ordered
 from sottovoce.files.opening import input_name, naming
@@ -61,6 +61,10 @@ def audit_one(name: str, domain: Domain, epsilon: str, waste: float) -> dict[str
 
 def _domains(name: str) -> list[Domain]:
     """The domains of the grid: one range for a mean, since only the position in the range matters."""
+    if name in names(Boxes):
+        return [Record({"a": Integers(0, 3), "b": Integers(0, size - 1)}) for size in (3, 8)]
+    if name in names(SetShares):
+        return [Sets(range(count), 2) for count in (3, 8)]
     if name in names(Attributes):
         return [Record({"a": Integers(0, 2), "b": Integers(0, size - 1)}) for size in (2, 16)]
     if name in names(Mean):
