@@ -1,4 +1,6 @@
-"""Meaning of a report in the participant's words: the answers under which the report is most likely.
+"""Meaning of a report in the participant's words: the answers under which it is most likely, or the items it names.
+
+A report that names no item has the empty text, which stands for "none of these".
 
 The meaning follows from the report alone, so it tells nobody more than the report does. No mechanism has words of its
 own: possible answers are tried one after the other, and the law of the channel says which of them fit best. The
@@ -17,6 +19,7 @@ from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.asked import Asked
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.channel.facets import Supporting, facet
+from sottovoce.core.channel.shapes import Itemised
 from sottovoce.core.domain import Domain
 from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.mechanism import Mechanism
@@ -65,12 +68,16 @@ class _Tried(NamedTuple):
 def meaning(asked: Asked, mechanism: Mechanism, message: bytes) -> Meaning:
     """Meaning of a message of a mechanism, for the answer to a question."""
     channel, domain = mechanism.channel, mechanism.domain
+    report = int.from_bytes(message[ID_BYTES:], "little")
+    itemised = facet(channel, Itemised)
+    if itemised is not None:
+        named = [str(item) for place, item in enumerate(domain.labels()) if itemised.holds(report, place)]
+        return Meaning(tuple(Said("", item, item) for item in named or [""]), itemised.items, any=False)
     parts = getattr(domain, "parts", ()) if asked.attributes else ()
     tried = list(_cells(domain) if parts else _tried(asked, POINTS_BY_CELL * (domain.size or 0)))
     too_many = not 0 < len(tried) <= 4 * MOST_TRIED or (domain.size is not None and domain.size > len(tried))
     if too_many:
         return Meaning((), 0, any=False)
-    report = int.from_bytes(message[ID_BYTES:], "little")
     public = id_words(message[:ID_BYTES]) if channel.publics else NO_WORDS
     supporting = facet(channel, Supporting)
     fits: list[Fraction | bool] = []

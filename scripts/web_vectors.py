@@ -59,6 +59,7 @@ QUESTIONS: tuple[tuple[Any, Sequence[Any]], ...] = (
     (sv.Pair(sv.Integers(1, 3), sv.Interval(0, 10)), [[1, 0], [2, 3.3], [3, 10], [1, 9.75]]),
     (sv.Box(0, 10, 3), [[0, 3.3, 10], [10, 10, 10], [0.1, 5, 9.75]]),
     (sv.Sparse(5, 1), [[], [[0, 1]], [[3, 0.25]], [[4, -1]]]),
+    (sv.Sets(["bus", "car", "bike", "train"], 2), [[], ["bus"], ["train", "car"], ["bike", "train"]]),
     (sv.Ball(2, 3), [[0, 0, 0]]),
     (
         sv.Record({"group": sv.Integers(0, 2), "answer": sv.Integers(0, 1)}),
@@ -76,6 +77,7 @@ OTHERS: tuple[tuple[str, Any, Sequence[Any]], ...] = (
     ("sampled", sv.Box(-1, 1, 9), [[0, 0.5, -1, 1, 0, 0, 0.125, 0, 1]]),
     ("duchi-linf", sv.Box(-1, 1, 8), [[0, 0.5, -1, 1, 0, 0, 0.125, 0]]),
     ("sparse", sv.Sparse(70, 3, 2), [[], [[0, 2], [69, -0.5]], [[3, 0.25], [4, 1], [5, -2]]]),
+    ("mask", sv.Sets(range(70), 5), [[], [0, 69], [3, 4, 5, 6, 7]]),
     ("square-wave", sv.Circle(24), [0, 12.5, 24]),
     ("square-wave", sv.Interval(0, 14, step="0.5"), [0, 3.5, 14]),
 )
@@ -224,6 +226,7 @@ TRIED += [
     [[0, 1]],
     [[1, 0.5], [0, 0]],
 ]
+TRIED += [[], [1], [2, 0], [0, 0], [0, 1, 2], ["owl"], ["owl", "lark"], ["owl", "owl"], ["wren"], [True], [1.5]]
 TRIED += [[[1, 0.5], [1, 0.5]], {"age": 2}, PERSON, {**PERSON, "age": 9}, {**PERSON, "more": 1}]
 DOMAINS: tuple[Any, ...] = (
     sv.Categories(["lark", "owl", "é"]),
@@ -240,6 +243,8 @@ DOMAINS: tuple[Any, ...] = (
     sv.Pair(sv.Categories(["lark", "owl"]), sv.Interval(0, 10)),
     sv.Box("-0.5", 1, 2),
     sv.Sparse(5, 1),
+    sv.Sets([2, 0, 1], 2),
+    sv.Sets(["lark", "owl"]),
     Bins(sv.Interval(0, 1), ["0.1", "0.5", 1]),
     Bins(sv.Integers(0, 9), ["2.5", 7]),
     Bins(sv.Circle(24), [6, 12]),

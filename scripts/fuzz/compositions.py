@@ -7,11 +7,13 @@ words, tallies against their definition. `python -m scripts.fuzz.channels` runs 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import pairwise
+from math import comb
 from random import Random
 from typing import Any
 
-from sottovoce.core.arithmetic.rational import UNIT
+from sottovoce.core.arithmetic.rational import UNIT, floor_unit
 from sottovoce.core.channel import (
     AskedMap,
     Bits,
@@ -26,6 +28,7 @@ from sottovoce.core.channel import (
     HashMap,
     Hints,
     Histogram,
+    Hitting,
     Keyed,
     ListedSets,
     Mix,
@@ -344,9 +347,16 @@ def sparse(maker: Maker, depth: int) -> Channel:
     return Hints(vectors, speak, tuple(maker.rng.choice((1, UNIT // 3, UNIT // 2 - 1)) for _ in range(vectors.most)))
 
 
+def hitting(maker: Maker, depth: int) -> Channel:
+    items = maker.rng.choice((2, 3, 4))
+    most, picked = maker.rng.randrange(1, items + 1), maker.rng.randrange(1, items + 1)
+    without = Fraction(comb(items, picked), comb(items + most, picked))
+    return Hitting(items, most, picked, maker.units(floor_unit(1 - without)))
+
+
 INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]
 COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, fakes, keyed]
-APART: list[Make] = [some, half_space, sparse, sparse, sparse, sparse, sparse, histogram, sparing]
+APART: list[Make] = [some, half_space, sparse, sparse, sparse, sparse, sparse, histogram, sparing, hitting]
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:

@@ -12,14 +12,14 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Ball", "Box", "Categories", "Circle", "Integers", "Interval", "Pair", "Record", "Sparse", "Text",
+            "Ball", "Box", "Categories", "Circle", "Integers", "Interval", "Pair", "Record", "Sets", "Sparse", "Text",
         )
     },
     **{
         name: f"core.question:{name}"
         for name in (
             "Attributes", "Boxes", "Cdf", "CircularMean", "Distribution", "Frequency", "GroupMean",
-            "Joint", "Mean", "Quantile", "Range", "Variance", "VectorMean",
+            "Joint", "Mean", "Quantile", "Range", "SetShares", "Variance", "VectorMean",
         )
     },
     **{

@@ -10,6 +10,7 @@ from sottovoce.core.domain import Integers as Integers
 from sottovoce.core.domain import Interval as Interval
 from sottovoce.core.domain import Pair as Pair
 from sottovoce.core.domain import Record as Record
+from sottovoce.core.domain import Sets as Sets
 from sottovoce.core.domain import Sparse as Sparse
 from sottovoce.core.domain import Text as Text
 from sottovoce.core.errors import DomainError as DomainError
@@ -31,6 +32,7 @@ from sottovoce.core.question import Joint as Joint
 from sottovoce.core.question import Mean as Mean
 from sottovoce.core.question import Quantile as Quantile
 from sottovoce.core.question import Range as Range
+from sottovoce.core.question import SetShares as SetShares
 from sottovoce.core.question import Variance as Variance
 from sottovoce.core.question import VectorMean as VectorMean
 from sottovoce.core.registry import mechanism as mechanism
@@ -110,6 +112,8 @@ __all__ = [
     "ReportError",
     "Reports",
     "SampledAttributes",
+    "SetShares",
+    "Sets",
     "SottovoceError",
     "Sparse",
     "SpecError",

@@ -28,7 +28,7 @@ from sottovoce.core.channel import Bits, Block, Chain, HadamardSets, HashMap, Pu
 from sottovoce.core.channel.facets import Contrast, Rates, rates_of, stages_of
 from sottovoce.core.channel.finite import bits as bits_module
 from sottovoce.core.coins import Coins, SeededCoins, TapeCoins, flips_span
-from sottovoce.core.domain import Above, Bins, Categories, Integers, Interval, Level, Prefix, Record, Select
+from sottovoce.core.domain import Above, Bins, Categories, Integers, Interval, Level, Prefix, Record, Select, Sets
 from sottovoce.core.errors import (
     DomainError,
     MismatchError,
@@ -833,7 +833,7 @@ def test_no_two_names_differ_by_case_and_hyphens_only() -> None:
         ("secret answer 8271", "There is no mechanism of this name. Known: "),
         ("hdg", "; hybrid-dimensional grids (HDG) is known from the papers, and is not here yet. Known: "),
         ("tree-hist", "TreeHist is known from the papers, and is not here yet"),
-        ("privset", "PrivSet is known"),
+        ("privkv", "PrivKV is known"),
         ("HIO", "HIO is known"),
     ],
 )
@@ -852,8 +852,9 @@ def test_a_name_is_a_text() -> None:
 @for_each("alias", registry.ALIASES)
 def test_an_alias_is_the_same_mechanism(alias: str) -> None:
     assert alias not in registry.BUILDERS
-    same = mechanism(registry.ALIASES[alias], Integers(0, 9), epsilon="1.5")
-    assert mechanism(alias, Integers(0, 9), epsilon="1.5") == same
+    domain = Sets(range(10), 3) if alias == "privset" else Integers(0, 9)
+    same = mechanism(registry.ALIASES[alias], domain, epsilon="1.5")
+    assert mechanism(alias, domain, epsilon="1.5") == same
 
 
 @pytest.mark.parametrize("name", ORACLES)

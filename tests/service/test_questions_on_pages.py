@@ -44,6 +44,7 @@ CASES = {
     "cdf": (sv.Cdf(HOURS, (2, 5)), "haar", 4, 'data-kind="scale"'),
     "range": (sv.Range(HOURS, 3, 5), "haar", 4, 'value="9"'),
     "quantile": (sv.Quantile(HOURS, ("0.5",)), "haar", 4, 'value="9"'),
+    "set-shares": (sv.SetShares(sv.Sets(["bus", "car", "bike"], 2)), "mask", ["bus", "bike"], 'type="checkbox"'),
     "joint": (sv.Joint(PERSON), "", {"sex": "f", "age": 41}, 'data-attribute="age"'),
     "circular-mean": (sv.CircularMean(CLOCK), "square-wave", 4, 'data-high="24"'),
 }

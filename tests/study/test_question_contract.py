@@ -31,6 +31,7 @@ CASES: dict[str, tuple[Question, list[str] | None]] = {
     "within-groups": (WithinGroups(SEX, sv.Frequency(sv.Categories(["yes", "no", "at times"]))), ["binned"]),
     "circular-mean": (sv.CircularMean(sv.Circle(24)), ["square-wave"]),
     "joint": (sv.Joint(PERSON), None),
+    "set-shares": (sv.SetShares(sv.Sets(["bus", "car", "bike", "train"], 2)), None),
 }
 NOT_IN_STUDIES = {
     "vector-mean": sv.VectorMean(sv.Box(0, 1, 2)),

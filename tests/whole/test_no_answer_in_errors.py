@@ -51,6 +51,7 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "prefix": (domains.Prefix(AGES, 2), 3),
     "record": (PERSON, ROW),
     "select": (domains.Select(PERSON, ["sex", "age"]), ROW),
+    "sets": (domains.Sets(["lark", "owl", "wren"], 2), ["owl"]),
     "sparse": (domains.Sparse(5, 2), {1: 0.5}),
     "square": (domains.Square(SIDE), 0.25),
     "text": (domains.Text(), "owl"),

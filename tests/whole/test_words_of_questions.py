@@ -14,7 +14,7 @@ from sottovoce.core.statistic import STATISTICS
 from tests.each import for_each
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "sottovoce"
-OWN = ("core/question/", "core/statistic/")
+OWN = ("core/question/", "core/statistic/", "core/language/question_words.py")
 WORDS = {*QUESTIONS, *STATISTICS}
 # Where a name is compared with one of these words, it is that of a question or a statistic: other things are called
 # "mean" or "joint" as well, such as a row of a table, and may be looked up by that.

@@ -85,6 +85,7 @@ export class Question {
 
   private reasonsFit(): boolean {
     const { domain } = this;
+    if (domain.ticks) return false;
     const listed = domain instanceof Pair ? domain.group : this.kind === "frequency" && domain;
     return !listed || listed instanceof Categories || (listed instanceof Integers && listed.size! <= MOST_WHOLE);
   }
@@ -104,10 +105,11 @@ export class Question {
     return this.labels[language]?.[answer] ?? answer;
   }
 
-  /** The answers of a list, as a page shows them; null where an answer is a number or a text. */
+  /** The answers of a list, or the items of a set, as a page shows them; null where an answer is a number or a text. */
   get choices(): string[] | null {
     const root = rootOf(this.domain);
-    return root instanceof Categories ? root.values.map(String) : null;
+    const listed = (root as { listed?: Categories }).listed ?? root;
+    return listed instanceof Categories ? listed.values.map(String) : null;
   }
 
   /** The range of a number, as texts; null where an answer is none. */

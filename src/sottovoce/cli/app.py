@@ -73,6 +73,7 @@ def plan(
     whole: options.Whole = False,
     step: options.Step = None,
     period: options.Period = None,
+    most: options.Most = None,
     dimensions: options.Dimensions = None,
     radius: options.Radius = None,
     max_nonzero: options.MaxNonzero = None,
@@ -103,7 +104,7 @@ def plan(
     load("cli.studies.plan:plan")(
         question,
         load("cli.domains:Allowed")(
-            categories, categories_file, low, high, whole, dimensions, radius, max_nonzero, period, step=step
+            categories, categories_file, low, high, whole, dimensions, radius, max_nonzero, period, step=step, most=most
         ),
         (quantiles, points, from_, to),
         load("cli.studies.plan:Wanted")(epsilon, participants, std_error, half_width, level, target),
@@ -159,6 +160,7 @@ def privatize(
     step: options.Step = None,
     text: options.AnyText = False,
     period: options.Period = None,
+    most: options.Most = None,
     option: options.MethodOptions = None,
     spec: options.WholeSpec = None,
     write_spec: options.WriteSpec = None,
@@ -174,7 +176,7 @@ def privatize(
     command, files = load("cli.privatize"), load("files.answers")
     columns, between = files.column_names(column), files.separator(delimiter)
     allowed = load("cli.domains:Allowed")(
-        categories, categories_file, low, high, whole, period=period, text=text, step=step
+        categories, categories_file, low, high, whole, period=period, text=text, step=step, most=most
     )
     command.privatize(
         files.AnswerSource(source, columns, format_, between, public_header),

@@ -19,10 +19,12 @@ from sottovoce.core.domain import (
     Interval,
     Pair,
     Record,
+    Sets,
     Sparse,
     Text,
 )
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.question_words import did_you_mean
 from sottovoce.core.question import (
     Cdf,
     Distribution,
@@ -32,16 +34,17 @@ from sottovoce.core.question import (
     Quantile,
     Question,
     Range,
+    SetShares,
     Variance,
     VectorMean,
 )
-from sottovoce.core.question.words import did_you_mean
 from sottovoce.files.opening import cells, naming
 from sottovoce.files.places import reading
 
 # The questions that options can describe, by the words of study files.
 QUESTIONS: dict[str, type[Question]] = {
-    one.kind: one for one in (Mean, Frequency, Variance, Distribution, GroupMean, VectorMean, Quantile, Range, Cdf)
+    one.kind: one
+    for one in (Mean, Frequency, SetShares, Variance, Distribution, GroupMean, VectorMean, Quantile, Range, Cdf)
 }
 MEDIAN, MEDIAN_SHARE = "median", (Decimal("0.5"),)
 # Options that say what is read from a distribution.
@@ -76,6 +79,7 @@ class Allowed:
     period: str | None = None
     text: bool = False
     step: str | None = None
+    most: int | None = None
 
     @property
     def is_described(self) -> bool:
@@ -100,6 +104,8 @@ class Allowed:
             raise ParameterError("--step needs --low and --high: it is the distance of possible numbers in a range.")
         if self.has_categories + self.has_range + self.text != 1:
             raise ParameterError(_NOT_INFERRED)
+        if self.most is not None:
+            return self.sets()
         if self.text:
             return Text()
         if self.period is not None:
@@ -114,6 +120,12 @@ class Allowed:
             return _categories(self.categories)
         with naming("The file of categories"):
             return Categories(lines_of(str(self.categories_file), "The file of categories"))
+
+    def sets(self) -> Sets:
+        """Sets of categories."""
+        if not self.has_categories:
+            raise ParameterError("--most is for categories of which an answer may hold several: give --categories.")
+        return Sets(self.listed().values, self.most)
 
     def circle(self) -> Circle:
         """The circle around which numbers go."""
@@ -278,6 +290,8 @@ def question_of(kind: str, allowed: Allowed, read_from: ReadFrom | None = None) 
         domain: Domain = allowed.pair()
     elif question is VectorMean:
         domain = allowed.vector()
+    elif question is SetShares:
+        domain = allowed.sets()
     else:
         domain = allowed.one(numbers=question in NUMBERS)
     if question is Frequency and domain.size is None:
@@ -290,6 +304,8 @@ def question_about(domain: Domain, kind: str | None) -> Question:
     """The question to choose a mechanism for: the named one, else shares of categories and means of numbers."""
     if isinstance(domain, Pair):
         possible: list[type[Question]] = [GroupMean]
+    elif domain.listed is not None:
+        possible = [SetShares]
     elif domain.circular:
         possible = [Distribution]
     elif domain.size is None and domain.numbers is None:

@@ -47,6 +47,13 @@ Period = Annotated[
     str | None,
     typer.Option(help="Answers go around a circle of this length: 24 for hours of a day.", rich_help_panel=Panel),
 ]
+Most = Annotated[
+    int | None,
+    typer.Option(
+        help="An answer holds several of the categories, with semicolons between them: the largest number of them.",
+        rich_help_panel=Panel,
+    ),
+]
 Epsilon = Annotated[str | None, typer.Option(help="The privacy budget of each answer.", rich_help_panel=Panel)]
 
 # --- estimate ---------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from sottovoce.core.params import count_text, decimal_text
 if TYPE_CHECKING:
     from sottovoce.core.channel.compose.each import Each
     from sottovoce.core.channel.compose.keyed import Keyed
+    from sottovoce.core.channel.finite.hitting import Hitting
     from sottovoce.core.channel.numeric.rounding import Rounding
     from sottovoce.core.channel.vector.projected import Projected
     from sottovoce.core.channel.vector.sphere import Cap
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Record
     from sottovoce.core.domain.powers import Powers
+    from sottovoce.core.domain.sets import Sets
     from sottovoce.core.domain.sparse import Sparse
 
 
@@ -74,6 +76,14 @@ def _sparse(domain: Sparse, channel: Channel) -> None:
             numbers = count_text(slots.dimensions), count_text(slots.most), decimal_text(slots.bound)
             taken = "{} dimensions with at most {} numbers up to {}".format(*numbers)
         raise MismatchError(f"A {channel.kind} channel for {taken} does not fit this domain of sparse vectors.")
+
+
+def _sets(domain: Sets, channel: Hitting) -> None:
+    if (channel.items, channel.most) != (len(domain.items), domain.most):
+        raise MismatchError(
+            f"A channel for at most {channel.most} of {channel.items} items does not fit sets of at most {domain.most}"
+            f" of {len(domain.items)} items."
+        )
 
 
 def _ball(domain: Ball, channel: Cap | Projected) -> None:
@@ -146,6 +156,7 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("powers", "each", _powers),
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
+    ("sets", "hitting", _sets),
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),
     (None, Coordinates, _coordinates),

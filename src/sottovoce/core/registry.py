@@ -24,6 +24,7 @@ from sottovoce.core.question import (
     HalfSets,
     Mean,
     Question,
+    SetShares,
     VectorMean,
 )
 
@@ -109,6 +110,10 @@ DISTRIBUTIONS = {
     "coded-wave": "design.distribution:build_coded",
     "mixed-wave": "design.mixed:build",
 }
+SETS = {
+    "mask": "mechanisms.sets.mask:build",
+    "padding-sampling": "mechanisms.sets.mask:padding_sampling",
+}
 BOXES = {
     "torus-wave": "design.boxes:build",
 }
@@ -123,6 +128,7 @@ BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Attributes: ATTRIBUTES,
     Distribution: DISTRIBUTIONS,
     HalfSets: HALF_SETS,
+    SetShares: SETS,
     Boxes: BOXES,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
@@ -153,6 +159,7 @@ ALIASES = {
     "haar-hrr": "haar",
     "cfo-binning": "binned",
     "raptor": "half-sets",
+    "privset": "mask",
 }
 
 

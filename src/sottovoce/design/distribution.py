@@ -13,7 +13,7 @@ import numpy as np
 
 from sottovoce.core.arithmetic.rational import floor_unit, odds
 from sottovoce.core.channel import Block, ListedSets, ShiftSets
-from sottovoce.core.channel.finite.block import Sets
+from sottovoce.core.channel.finite.block import PublicSets
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError, SottovoceError
 from sottovoce.core.mechanism import Mechanism
@@ -200,7 +200,7 @@ def _designed(
     return DistributionDesign(channel, wanted, shares, float(budget))
 
 
-def _sets(search: Callable[..., list[str]], bins: int, sizes: tuple[int, ...], texts: Any) -> Sets:
+def _sets(search: Callable[..., list[str]], bins: int, sizes: tuple[int, ...], texts: Any) -> PublicSets:
     """The sets of what was found, which must be as large as was asked."""
     shape = (len(texts), *{len(row) for row in texts})
     if shape != ((*sizes, bins) if search is _table else sizes[::-1]):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import Evidence, Ints
@@ -76,12 +77,12 @@ def of_all_cells(from_cells: Callable[[Mechanism, int, Ints], E]) -> Callable[..
     return evidence
 
 
-def candidate_codes(mechanism: Mechanism, candidates: Iterable[object]) -> CandidateCodes:
+def candidate_codes(domain: Domain, candidates: Iterable[object]) -> CandidateCodes:
     """The codes of different answers."""
     if isinstance(candidates, (str, bytes, Mapping)) or not isinstance(candidates, Iterable):
         raise ParameterError(f"{SENTENCE}. Got one value of type {type(candidates).__name__}.")
     listed = tuple(candidates)
-    codes = [mechanism.domain.encode(candidate) for candidate in listed]
+    codes = [domain.encode(candidate) for candidate in listed]
     if not codes:
         raise ParameterError(f"{SENTENCE}. Got none.")
     first: dict[int, int] = {}

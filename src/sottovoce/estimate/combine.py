@@ -101,7 +101,7 @@ def _together(
     keep = chosen is not None and Offer.LIKELIHOOD in chosen.needs
     combined = pooled([unbiased(mechanism, item, keep_reports=keep) for mechanism, item in merged])
     if candidates is not None:
-        listed = combined.evidence.restricted(*candidate_codes(first, candidates))
+        listed = combined.evidence.restricted(*candidate_codes(first.question.choices, candidates))
         combined = Estimate.of(asked, listed, combined.sources, simulated=combined.simulated)
         combined = replace(combined, selection=selection_of(candidates))
     if question is not None and question != asked:

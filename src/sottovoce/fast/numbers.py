@@ -31,6 +31,7 @@ from sottovoce.core.domain import (
     Pair,
     Powers,
     Record,
+    Sets,
     Sparse,
     Square,
 )
@@ -43,6 +44,7 @@ from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import first_float
 from sottovoce.fast.double_double import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
+from sottovoce.fast.item_sets import set_codes
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.slots import slot_code, slot_codes
 from sottovoce.fast.square_positions import square_positions
@@ -74,6 +76,11 @@ def _codes(domain: Domain, channel: Channel, values: Any, threads: int | None) -
 @_codes.register
 def _(domain: Sparse, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
     return slot_codes(domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads))
+
+
+@_codes.register
+def _(domain: Sets, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+    return set_codes(domain, values)
 
 
 @_codes.register

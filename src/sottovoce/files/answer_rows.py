@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Ball, Box, Categories, Domain, Interval, Pair, Record, Sparse
+from sottovoce.core.domain import Ball, Box, Categories, Domain, Interval, Pair, Record, Sets, Sparse
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
@@ -67,6 +67,12 @@ def _(raw: Ball, columns: Sequence[str]) -> ColumnLayout:
 @_parts.register
 def _(raw: Sparse, columns: Sequence[str]) -> ColumnLayout:
     return ColumnLayout((raw.side,) * raw.dimensions, _entries)
+
+
+@_parts.register
+def _(raw: Sets, columns: Sequence[str]) -> ColumnLayout:
+    """One cell with semicolons between the items; an empty one is the answer of those who hold none."""
+    return ColumnLayout((raw,), lambda lists: [[] if cell is None else cell for cell in lists[0]])
 
 
 @_parts.register

@@ -28,7 +28,7 @@ from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.channel import Subset
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
-from sottovoce.core.domain import Box, Domain, Integers, Interval, Pair, Record, Sparse
+from sottovoce.core.domain import Box, Domain, Integers, Interval, Pair, Record, Sets, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
@@ -42,6 +42,7 @@ from sottovoce.core.question import (
     HalfSets,
     Mean,
     Question,
+    SetShares,
     VectorMean,
 )
 from sottovoce.core.registry import mechanism, names, registered_name
@@ -67,6 +68,7 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
         (Integers(0, 15), (("first category, last category", 0, 15),)),
         (Integers(0, 1), (("first category, last category", 0, 1),)),
     ),
+    SetShares: ((Sets(range(12), 3), (("nothing, as much as possible", [], [0, 5, 11]),)),),
     HalfSets: ((Integers(0, 15), (("first category, last category", 0, 15),)),),
     Mean: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
     Distribution: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),

@@ -136,9 +136,10 @@ class ExpectedAnswers:
         missing: Sequence[Any] = (),
         within: Sequence[Sequence[Any]] = (),
         attributes: Sequence[ExpectedAttribute] = (),
+        one_choice: bool = True,
     ) -> ExpectedAnswers:
         """Expected answers, checked as far as possible without the question."""
-        listed = None if shares is None else _of_all("shares", shares)
+        listed = None if shares is None else (_of_all if one_choice else _shares)("shares", shares)
         reasons = _shares("missing", missing)
         if sum(reasons) >= 1:
             raise ParameterError("Not everyone can give no answer: the shares of the reasons must sum to less than 1.")

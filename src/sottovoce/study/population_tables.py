@@ -90,12 +90,13 @@ class _FirstNote:
 
 def _expected(asked: Asked, table: Mapping[str, Any]) -> ExpectedAnswers:
     listed = listed_answers(asked.question.choices) or ()
-    shares = table.get("shares")
+    shares, one_choice = table.get("shares"), asked.question.has_one_choice
     return ExpectedAnswers.of(
-        shares=None if shares is None else _by_name("shares", shares, listed),
+        shares=None if shares is None else _by_name("shares" if one_choice else "items", shares, listed),
         laws=_laws(asked, table),
         missing=_missing(asked, table.get("missing", 0)),
         within=_within(asked, table.get("within")),
+        one_choice=one_choice,
     )
 
 

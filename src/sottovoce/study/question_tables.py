@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeVar
 from sottovoce.core.asked import Asked, no_reasons
 from sottovoce.core.domain import Categories, Circle, Domain, Integers, Interval
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.language.question_words import did_you_mean
 from sottovoce.core.language.translated import Texts
 from sottovoce.core.question import Question
-from sottovoce.core.question.words import did_you_mean
 
 Built = TypeVar("Built")
 RANGE = ("low", "high", "whole", "step")

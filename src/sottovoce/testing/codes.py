@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import Channel, Each, Keyed, Rounding, Slots
+from sottovoce.core.channel import Channel, Each, Hitting, Keyed, Rounding, Slots
 from sottovoce.core.channel.facets import Coordinates, dimensions_of, facet, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
+from sottovoce.core.domain.sets import Sets
 from sottovoce.core.domain.sparse import Code
 from sottovoce.core.guarantee import Approximate, Guarantee
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.fast.item_sets import code_rows
 from sottovoce.fast.slots import slot_rows
 
 _GOLDEN = 0x9E3779B97F4A7C15  # strides by this fraction of a range come near to every number
@@ -93,6 +95,15 @@ def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
     top = rounding.steps << PLACES
     spread = [0, top, *(_GOLDEN * (seed + place) % (top + 1) for place in range(count - 2))]
     return np.array(spread[:count], np.uint64)
+
+
+@batch_of_codes.register
+def _(channel: Hitting, seed: int, count: int) -> NDArray[Any]:
+    """Nothing, the last items in rising number, and sets all over the list."""
+    ends = [(1 << held) - 1 << channel.items - held for held in range(channel.most + 1)]
+    codes = channel.codes()
+    spread = (codes[_GOLDEN * (seed + place) % channel.inputs] for place in range(max(0, count - len(ends))))
+    return code_rows(Sets(range(channel.items), channel.most), [*ends[:count], *spread])
 
 
 @batch_of_codes.register

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from sottovoce.core.channel import Contrast, Histogram, Rates
-from sottovoce.core.channel.shapes import contrast_of, histogram_of, support_rates
+from sottovoce.core.channel.facets import facet
+from sottovoce.core.channel.shapes import Itemised, contrast_of, histogram_of, support_rates
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.asked import CountAsked
 from sottovoce.estimate.evidence import Evidence, deviate
@@ -155,7 +156,8 @@ def coverage(mechanism: Mechanism, n: int, share: float, method: str, target: Ta
     """The probability that the interval of the first code covers its share; all others are held equally often."""
     held = round(share * n)
     channel = mechanism.channel
-    rates, contrast, histogram = support_rates(channel), contrast_of(channel), histogram_of(channel)
+    itemised, contrast, histogram = facet(channel, Itemised), contrast_of(channel), histogram_of(channel)
+    rates = support_rates(channel) if itemised is None else itemised.item_rates()
     if isinstance(mechanism.statistic, CountAsked):
         of_a_bit = asked_rates(mechanism)
         counts, minus, law = asked_law(of_a_bit, n, held, target)

@@ -40,7 +40,7 @@ NAME, UNIT, REASON = "asked", "units", "refused"
 EPSILON, PARTICIPANTS, LEVEL = 4, 4000, 0.95
 NEARLY = 1.02  # predicted errors that are read from rounded counts do not fall with each step of epsilon
 SURE = 1 - 1e-6  # the level of intervals that hold the truth of a simulation
-FIELDS = ("choice", "number", "pair", "record", "text")  # of the participant's page
+FIELDS = ("choice", "number", "pair", "record", "several", "text")  # of the participant's page
 Value = TypeVar("Value")
 
 
@@ -278,7 +278,9 @@ class _Contract:
         self._require(kind != "text" or (number is None and not own.labels("en")), place, "`field` with its choices")
         ranged = kind == "number" or (kind == "pair" and number is not None)
         self._require(not ranged or {"low", "high", "step"} <= {*field}, place, "`field` with the range of its number")
-        self._require(kind not in ("choice", "pair") or field.get("choices"), place, "`field` with its choices")
+        self._require(
+            kind not in ("choice", "pair", "several") or field.get("choices"), place, "`field` with its choices"
+        )
         parts = field.get("fields", {})
         self._require([*parts] == [*own.asked.attributes], place, "`field` with one part for each attribute")
         for part in parts.values():
@@ -323,7 +325,7 @@ class _Contract:
         arms = tuple(Arm(NAME, arm.mechanism, arm.weight) for arm in stage.arms[:1])
         manifest = Manifest(self._study(own).facts, (own.asked,), Round(arms))
         domain: Any = own.number_domain
-        chosen = own.labels("en") if own.field("en")["kind"] in ("choice", "pair", "record") else []
+        chosen = own.labels("en") if own.field("en")["kind"] in ("choice", "pair", "record", "several") else []
         told = [*chosen, *([] if domain is None else [f"{float(domain.high):g}"]), *own.asked.attributes]
         place = "the words of the dossier"
         for language in LANGUAGES:

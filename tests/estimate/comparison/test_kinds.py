@@ -60,6 +60,9 @@ KINDS: dict[str, Callable[[int], sv.Estimate]] = {
     ),
 }
 KINDS["half-sets"] = lambda seed: estimated(sv.mechanism("half-sets", LINE, epsilon=3), [1, 2, 5, 6], seed)
+KINDS["set-shares"] = lambda seed: estimated(
+    sv.mechanism("mask", sv.Sets(range(4), 2), epsilon=3), [[0], [], [1, 3]], seed
+)
 KINDS["boxes"] = lambda seed: estimated(sv.mechanism("torus-wave", RECORD, epsilon=3), PEOPLE, seed)
 NO_DIFFERENCE = {"circular-mean"}
 

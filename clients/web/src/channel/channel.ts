@@ -31,6 +31,8 @@ export abstract class Channel {
   dimensions: number | null = null;
   /** The sparse vectors that a channel reads, as the text of their domain. */
   sparse: string | null = null;
+  /** The number of items of a set, and the most that a person may hold. */
+  ticks: string | null = null;
   /** The stage that a device draws once for each value and keeps, and the fresh one. */
   stages: readonly [Channel, Channel] | null = null;
   cohorts = 1n;

@@ -1,5 +1,6 @@
 /**
- * What a report says, in the participant's words: the answers under which it is most likely. It follows from the report
+ * What a report says, in the participant's words: the answers under which it is most likely, or the items that it names.
+ * The empty text stands for "none of these". It follows from the report
  * alone, so it tells nobody more than the report does. The package computes the same (`scripts/meaning.py`).
  */
 import { NO_WORDS } from "../channel/channel";
@@ -87,6 +88,8 @@ function tried(manifest: Manifest, arm: number): Tried[] {
 
 export function meaning(manifest: Manifest, arm: number, payload: Uint8Array, id: Uint8Array): Meaning {
   const { channel, domain } = manifest.arms[arm]!.mechanism;
+  const items = (channel as { named?: (report: bigint) => bigint[] }).named?.(fromBytes(payload)).map((item) => domain.label(item));
+  if (items) return { answers: (items.length ? items : [""]).map((text) => ({ group: "", from: text, to: text })), tried: manifest.asked(arm).choices!.length, any: false };
   const { chosen } = domain as { chosen?: Domain[] };
   const all = chosen && manifest.asked(arm).domain.fields ? cellsOf(chosen, Number(domain.size)) : tried(manifest, arm);
   if (!all.length || all.length > 4 * MOST_TRIED || (domain.size !== null && domain.size > all.length)) return { answers: [], tried: 0, any: false };

@@ -25,6 +25,8 @@ export abstract class Domain {
   coordinates: readonly Domain[] | null = null;
   /** The domains of the parts of a code, where channels side by side read them. */
   sideBySide: readonly Domain[] | null = null;
+  /** The number of items, and the most of them in an answer, where an answer is a set. */
+  ticks: string | null = null;
   /** The domain that this is a view of. */
   of: Domain | null = null;
 

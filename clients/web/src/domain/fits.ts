@@ -23,6 +23,7 @@ export function checkFits(domain: Domain, channel: Channel): void {
   if (domain.sideBySide && ["each", "fakes"].includes(channel.kind)) sideBySide(domain.sideBySide, channel.parts);
   else if (domain instanceof Pair && channel.kind === "keyed") sideBySide([domain.group, domain.value], channel.parts);
   else if (domain.kind === "sparse") need(channel.sparse === canonical(domain.spec), FITS);
+  else if (domain.ticks) need(channel.ticks === domain.ticks, FITS);
   else if (grids) {
     const parts = domain.coordinates;
     need(parts?.length === grids.length && parts.every((part, place) => sameRange(part, grids[place]!)), FITS);

@@ -16,6 +16,7 @@ NODES = {
     "fakes": "core.channel.compose.fakes:Fakes",
     "half-space": "core.channel.vector.half_space:HalfSpace",
     "histogram": "core.channel.compose.histogram:Histogram",
+    "hitting": "core.channel.finite.hitting:Hitting",
     "hints": "core.channel.vector.sign_hints:Hints",
     "keyed": "core.channel.compose.keyed:Keyed",
     "mix": "core.channel.compose.mix:Mix",

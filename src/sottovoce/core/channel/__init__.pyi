@@ -26,6 +26,7 @@ from sottovoce.core.channel.finite.bits import Bits as Bits
 from sottovoce.core.channel.finite.block import ArcSets as ArcSets
 from sottovoce.core.channel.finite.block import Block as Block
 from sottovoce.core.channel.finite.block import HadamardSets as HadamardSets
+from sottovoce.core.channel.finite.hitting import Hitting as Hitting
 from sottovoce.core.channel.finite.patterns import ListedSets as ListedSets
 from sottovoce.core.channel.finite.patterns import ShiftSets as ShiftSets
 from sottovoce.core.channel.finite.sensitive_response import Sparing as Sparing

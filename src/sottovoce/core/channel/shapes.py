@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel.base import Channel, nested
@@ -126,6 +127,42 @@ class Blocked(Facet):
     @abstractmethod
     def block(self) -> Block:
         """The node that holds the sets."""
+
+
+class PairRates(NamedTuple):
+    """How often a report contains two given elements: both are held, one is, neither is."""
+
+    both: Fraction
+    one: Fraction
+    neither: Fraction
+
+
+class Itemised(Facet):
+    """An answer is a set of items, and a report contains some elements: items, and fillers of those who hold few."""
+
+    lacking = "are not sets of items"
+    __slots__ = ()
+
+    items: int
+    most: int  # items that a person may hold; with fillers, everyone holds as many elements
+    picked: int  # elements of a report
+
+    @property
+    @abstractmethod
+    def elements(self) -> int:
+        """How many elements there are: the items first, then the fillers."""
+
+    @abstractmethod
+    def holds(self, report: int, element: int) -> bool:
+        """Whether a report contains an element."""
+
+    @abstractmethod
+    def item_rates(self) -> Rates:
+        """How often a report contains an element that the person holds, and one that the person does not hold."""
+
+    @abstractmethod
+    def pair_rates(self) -> PairRates:
+        """How often a report contains two given elements at once."""
 
 
 class Clamped(Facet):

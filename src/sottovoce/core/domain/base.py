@@ -34,6 +34,7 @@ KINDS = {
     "prefix": "core.domain.views:Prefix",
     "record": "core.domain.plain:Record",
     "select": "core.domain.views:Select",
+    "sets": "core.domain.sets:Sets",
     "sparse": "core.domain.sparse:Sparse",
     "square": "core.domain.views:Square",
     "text": "core.domain.text:Text",
@@ -96,6 +97,11 @@ class Domain(Declared, ABC):
     @property
     def choices(self) -> Sequence[object] | None:
         """The answers, where they are a list of categories."""
+        return None
+
+    @property
+    def listed(self) -> Domain | None:
+        """The items as a domain of their own, where an answer is a set of items."""
         return None
 
     @property

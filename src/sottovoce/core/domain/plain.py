@@ -50,7 +50,7 @@ def _check_values(name: str, owner: str, values: object) -> tuple[Any, ...]:
     return plain
 
 
-_VALUES = Form("values", list_of(lambda value, owner, name: value), list, _check_values)
+VALUES = Form("values", list_of(lambda value, owner, name: value), list, _check_values)
 
 
 @declared
@@ -75,7 +75,7 @@ class Categories(Domain):
     """
 
     kind: ClassVar[str] = "categories"
-    values: tuple[str, ...] | tuple[int, ...] = of_form(_VALUES)
+    values: tuple[str, ...] | tuple[int, ...] = of_form(VALUES)
     _codes: dict[object, int] = field(init=False, repr=False, compare=False)
 
     def __init__(self, values: Iterable[str] | Iterable[int]) -> None:

@@ -11,7 +11,6 @@ NOT_YET = {
     "ahead": "AHEAD",
     "calm": "CALM",
     "lopub": "LoPub",
-    "privset": "PrivSet",
     "privkv": "PrivKV",
     "privkvm": "PrivKVM",
     "pckv": "PCKV",

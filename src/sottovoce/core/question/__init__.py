@@ -7,6 +7,7 @@ from sottovoce.core.late import attribute, by_name
 # One line for each question; its module is loaded when a specification or a program names it.
 QUESTIONS = {
     "frequency": "core.question.frequency:Frequency",
+    "set-shares": "core.question.set_shares:SetShares",
     "mean": "core.question.mean:Mean",
     "variance": "core.question.variance:Variance",
     "group-mean": "core.question.group_mean:GroupMean",

@@ -16,6 +16,7 @@ from sottovoce.core.question.range import Range as Range
 from sottovoce.core.question.read import question_class as question_class
 from sottovoce.core.question.read import question_from_brief as question_from_brief
 from sottovoce.core.question.read import question_from_spec as question_from_spec
+from sottovoce.core.question.set_shares import SetShares as SetShares
 from sottovoce.core.question.several import Several as Several
 from sottovoce.core.question.variance import Variance as Variance
 from sottovoce.core.question.vector_mean import VectorMean as VectorMean

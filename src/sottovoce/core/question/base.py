@@ -29,6 +29,7 @@ class Question(ABC):
     is_distribution: ClassVar[bool] = False  # whether the shares of all buckets are asked for
     read_from_curve: ClassVar[bool] = False  # whether estimates are read from the curve of a distribution
     has_differences: ClassVar[bool] = True  # whether two estimates can be subtracted
+    has_one_choice: ClassVar[bool] = True  # whether a person gives exactly one of the answers that are listed
     has_overall_test: ClassVar[bool] = False  # whether one test of all its values can be planned
     __slots__ = ()
 

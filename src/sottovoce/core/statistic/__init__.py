@@ -12,6 +12,7 @@ from sottovoce.core.statistic.base import Limits, Statistic
 STATISTICS = {
     "outputs": "core.statistic.outputs:CountOutputs",
     "supports": "core.statistic.supports:CountSupports",
+    "items": "core.statistic.items:CountItems",
     "asked": "core.statistic.asked:CountAsked",
     "seeds": "core.statistic.seeds:CountSeeds",
     "cohorts": "core.statistic.cohorts:CountCohorts",

@@ -57,7 +57,7 @@ def evidence(
     mechanism: Mechanism, tally: Tally | TallyOnDemand, candidates: Iterable[object] | None = None
 ) -> SharesEvidence:
     """The evidence of a tally, in the shape of the channel's law; about candidates without work for other codes."""
-    wanted = None if candidates is None else candidate_codes(mechanism, candidates)
+    wanted = None if candidates is None else candidate_codes(mechanism.domain, candidates)
     if wanted is not None and home(mechanism) is supports:
         counted = _about_codes(mechanism, tally, wanted)
         if counted is not None:

@@ -98,13 +98,15 @@ function fits(field) {
 
 // --- questions --------------------------------------------------------------------------------------------
 const picked = (screen) => screen.querySelector("input[type=radio]:checked");
+const ticked = (screen) => all("input[type=checkbox]:checked", screen);
 const field = (screen) => screen.querySelector("input[data-help]");
 
 /** Say beside the button what is missing on a screen; whether nothing is. */
 function complete(screen) {
   const text = field(screen);
-  const fine = picked(screen) !== null || (text !== null && fits(text));
-  get("missing").textContent = fine ? "" : (text ?? screen).dataset.help;
+  const many = ticked(screen).length > screen.dataset.most;
+  const fine = picked(screen) !== null || (text !== null && fits(text)) || (ticked(screen).length > 0 && !many);
+  get("missing").textContent = fine ? "" : many ? screen.dataset.many : (text ?? screen).dataset.help;
   get("missing").hidden = fine;
   text?.setAttribute("aria-invalid", String(!fine));
   if (!fine) (text ?? screen.querySelector("input[type=radio]")).focus();
@@ -115,6 +117,7 @@ function complete(screen) {
 function heldBy(asked, screen, group) {
   const { kind, attribute } = screen.dataset;
   const text = field(screen);
+  if (kind === "several") return ticked(screen).flatMap((one) => asked.read(one.value));
   const value = picked(screen)?.value ?? (kind === "text" ? text.value : plain(text.value));
   if (kind !== "text" && isNumber(value)) typed[`${asked.name}/${attribute ?? ""}`] = value;
   return asked.read(value, group, attribute);
@@ -179,10 +182,13 @@ function changed({ target }) {
     slider.className = fits(text) ? "" : "unset";
     if (fits(text)) slider.value = plain(text.value);
   }
+  if (target.type === "radio") for (const one of ticked(screen)) one.checked = false; // none of these
   if (target.type === "radio" && text) text.value = "";
   if (target.type === "radio" && slider) slider.className = "unset";
   if (target.type !== "radio" && picked(screen)) picked(screen).checked = false;
   get("missing").hidden = true;
+  // Who has ticked as many as allowed is told at once, and nothing is unticked behind their back.
+  if (ticked(screen).length > screen.dataset.most) complete(screen);
   text?.removeAttribute("aria-invalid");
 }
 
@@ -199,15 +205,19 @@ function shown(asked, value) {
   const fields = value?.constructor === Object ? Object.entries(value) : null;
   if (fields) return fields.map(([name, one]) => inWords(asked, typed[`${asked.name}/${name}`] ?? String(one))).join(", ");
   const parts = (Array.isArray(value) ? value : [value]).map(String);
+  if (!parts.length) return severalOf(asked).dataset.none;
   const number = typed[`${asked.name}/`];
   if (number && !asked.missing.includes(parts.at(-1))) parts[parts.length - 1] = number;
   return parts.map((one) => inWords(asked, one)).join(", ");
 }
+/** The screen of a question with check boxes, where it is one. */
+const severalOf = (asked) => screens.find(({ dataset }) => dataset.question === asked.name && dataset.kind === "several");
 /** What a report says: an answer, a range, or a list of answers. */
 function said(asked, { answers, any }) {
   if (any) return words.anything;
   if (!answers.length) return words.pattern;
   const written = answers.map(({ group, from, to, cell }) => {
+    if (from === "") return severalOf(asked).dataset.none;
     if (cell) return cell.map((one) => asked.label(one, lang)).join(", ");
     const number = from === to ? inWords(asked, from) : fill(words.from_to, { low: inWords(asked, from, false), high: inWords(asked, to) });
     return group ? `${asked.label(group, lang)}, ${number}` : number;
@@ -220,7 +230,7 @@ const hex = (bytes) => Array.from(bytes, (one) => one.toString(16).padStart(2, "
 
 function preview({ question, before, after, payload, bytes }) {
   const asked = named(named(question).key);
-  const list = after.answers.length !== 1 || after.any;
+  const list = after.answers.length !== 1 || after.any || severalOf(asked) !== undefined;
   get("asked").textContent = asked.text(lang);
   get("before").textContent = shown(asked, before);
   get("after").textContent = said(asked, after);

@@ -1,1 +1,1 @@
-import{Aa as a,Ba as s,Ca as o,Da as e,Ea as t,Fa as i,a as r,ia as n,za as m}from"./sottovoce-JAPPLAD6.js";export{s as Manifest,m as Mechanism,a as Question,r as SottovoceError,n as Study,t as mechanism,i as open,e as seeded,o as version};
+import{Ca as a,Da as s,Ea as o,Fa as e,Ga as t,Ha as r,Ia as i,a as n,la as m}from"./sottovoce-BCL6AZ6Q.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};

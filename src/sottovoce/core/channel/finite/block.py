@@ -16,7 +16,7 @@ from sottovoce.core.params import check_integer, reject
 from sottovoce.core.specs import Spec
 
 
-class Sets(Protocol):
+class PublicSets(Protocol):
     """The public sets of a block channel: numbered from 0 inside and outside."""
 
     @property
@@ -28,7 +28,7 @@ class Sets(Protocol):
     def output(self, code: int, index: int, inside: bool) -> int: ...
     def member(self, code: int, output: int) -> bool: ...
     def rates(self, inside: Fraction) -> Rates | Contrast | None: ...
-    def miniatures(self) -> tuple[Sets, ...]: ...
+    def miniatures(self) -> tuple[PublicSets, ...]: ...
     def spec(self) -> Spec: ...
 
 
@@ -150,9 +150,9 @@ SETS = {
 }
 
 
-def sets_from_spec(spec: object) -> Sets:
+def sets_from_spec(spec: object) -> PublicSets:
     """The sets that a specification describes."""
-    sets: Sets = from_kinds(SETS, spec, "The sets of a block channel must have a kind")
+    sets: PublicSets = from_kinds(SETS, spec, "The sets of a block channel must have a kind")
     return sets
 
 
@@ -162,7 +162,7 @@ class Block(Indexed, Blocked, Supporting):
 
     kind: ClassVar[str] = "block"
     words: ClassVar[int] = 2
-    sets: Sets = part("sets", sets_from_spec)
+    sets: PublicSets = part("sets", sets_from_spec)
     inside: int = in_units()
     inputs = delegated("sets.codes")
     outputs = delegated("sets.outputs")

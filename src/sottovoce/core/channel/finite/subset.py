@@ -53,7 +53,7 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
             bound = self.k - 1 - wanted + drawn
             places = _skip(coins.below((1, bound + 1)[needed]), code), _skip(bound, code)
             (unused, chosen)[needed].add(places[places[0] in chosen])
-        return _mask(chosen, self.k)
+        return mask_of(chosen, self.k)
 
     @property
     def payload_bits(self) -> int:
@@ -134,7 +134,7 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
         return tuple(type(self)(k, w, floor_unit(ratio * w / (ratio * w + k - w))) for k, w in sizes)
 
 
-def _mask(places: set[int], k: int) -> int:
+def mask_of(places: set[int], k: int) -> int:
     """The number whose set bits are these places; through bytes, since shifting long numbers is slow."""
     lanes = bytearray(-(-k // 8))
     for place in places:

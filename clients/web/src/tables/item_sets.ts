@@ -1,0 +1,178 @@
+/** Sets of items, such as the boxes that a person ticks, and `hitting`, the channel that reports them. */
+import { Channel, informative, NODES, unit } from "../channel/channel";
+import { choose } from "../channel/finite";
+import { bitCount, bitLength, UNIT } from "../core/bytes";
+import type { Coins } from "../core/coins";
+import { Fraction, larger, smallest, spend, units } from "../core/fraction";
+import { count, define, integer, listOf, ranged, valid } from "../core/read";
+import { Categories, Domain, DOMAINS, outside } from "../domain/domain";
+
+const MOST_ITEMS = 1n << 14n;
+const MOST_HELD = 1n << 10n;
+const LEAST = 1n << 20n; // units of the rarest first hit
+
+/** Some of a list of items. The code has one bit for each item. */
+class Sets extends Domain {
+  readonly listed: Categories;
+  constructor(
+    items: (string | bigint)[],
+    readonly most: bigint,
+  ) {
+    super();
+    this.listed = new Categories(items);
+    valid(this.listed.size! <= MOST_ITEMS, "items");
+    valid(items.every((one) => typeof one === "bigint" || (one && one === one.trim() && !one.includes(";"))), "items");
+    ranged(most, 1n, this.listed.size!, "most");
+    this.ticks = `${this.listed.size} ${most}`;
+  }
+  encode(value: unknown): bigint {
+    const mustBe = `a list of at most ${this.most} different items among the ${this.listed.size} of the question`;
+    if (!Array.isArray(value) || value.length > Number(this.most)) return outside(mustBe);
+    const items = [...value, ...Array(Number(this.most) - value.length).fill(this.listed.values[0])];
+    let code = 0n;
+    items.forEach((item, place) => {
+      let bit = 0n;
+      try {
+        bit = 1n << this.listed.encode(item);
+      } catch {
+        outside(mustBe);
+      }
+      code |= place < value.length ? bit : 0n;
+    });
+    return bitCount(code) === value.length ? code : outside(mustBe);
+  }
+  override label(code: bigint): string {
+    return this.listed.label(code);
+  }
+  /** Items with semicolons between them. */
+  override typed(written: string): unknown {
+    const items = written.split(";").map((one) => one.trim());
+    return items.filter((one) => one).map((one) => this.listed.typed(one));
+  }
+}
+
+/** A subset of the items and fillers that is likelier if it contains any element that a person holds. */
+class Hitting extends Channel {
+  readonly elements: bigint;
+  private readonly row: bigint[]; // the cumulative law of the first hit
+  private readonly beyond: bigint[]; // reports without any of the first 0, 1, ... elements held
+
+  constructor(
+    readonly items: bigint,
+    readonly most: number,
+    readonly picked: bigint,
+    readonly hit: bigint,
+  ) {
+    ranged(BigInt(most), 1n, items < MOST_HELD ? items : MOST_HELD, "most");
+    ranged(picked, 1n, items, "picked");
+    const elements = items + BigInt(most);
+    const single = picked === 1n;
+    super(subsets(items, most), 1 + Number(picked), single ? elements : null, single ? bitLength(elements - 1n) : Number(elements));
+    this.elements = elements;
+    this.codesAreIndices = false;
+    this.ticks = `${items} ${most}`;
+    this.beyond = [choose(elements, picked)];
+    for (let left = elements; left > items; left--) this.beyond.push((this.beyond.at(-1)! * (left - picked)) / left);
+    const [every, ...rest] = this.beyond;
+    const hits = every! - rest.at(-1)!;
+    this.row = [...rest.map((left) => (hit * (every! - left)) / hits), UNIT];
+    valid(this.row.every((end, place) => end - (place ? this.row[place - 1]! : 0n) >= LEAST), "picked");
+    const [own, other] = this.rates();
+    informative(own, other, "hit");
+  }
+
+  /** How often a report contains an element that the person holds, and one that the person does not hold. */
+  private rates(): [Fraction, Fraction] {
+    const { elements, picked, beyond } = this;
+    const hit = units(this.hit).over(Fraction.of(beyond[0]! - beyond.at(-1)!));
+    const missed = units(UNIT - this.hit).over(Fraction.of(beyond.at(-1)!));
+    const [every, beside] = [choose(elements - 1n, picked - 1n), choose(this.items - 1n, picked - 1n)];
+    return [hit.times(Fraction.of(every)), hit.times(Fraction.of(every - beside)).plus(missed.times(Fraction.of(beside)))];
+  }
+
+  /** The elements that a person holds, in order: the items of a code, then fillers. */
+  private held(code: bigint): bigint[] {
+    const fillers = BigInt(this.most - bitCount(code));
+    const full = code | (((1n << fillers) - 1n) << this.items);
+    const found: bigint[] = [];
+    for (let element = 0n; element < this.elements; element++) if ((full >> element) & 1n) found.push(element);
+    return found;
+  }
+
+  sample(code: bigint, coins: Coins): bigint {
+    const held = this.held(code);
+    const first = coins.pick(this.row);
+    const hits = first < this.most;
+    const last = Math.min(first, this.most - 1);
+    // Elements held up to the first hit do not follow it; without a hit, no element held does.
+    const barred = held.map((element, place) => (place <= last ? element : this.elements));
+    const free = (index: bigint): bigint => barred.reduce((found, element) => found + BigInt(found >= element), index);
+    const wanted = this.picked - BigInt(hits);
+    const drawn = new Set<bigint>();
+    const unused = new Set<bigint>();
+    (hits ? drawn : unused).add(held[last]!);
+    for (let turn = 0n; turn < this.picked; turn++) {
+      const needed = turn < wanted;
+      const bound = this.elements - 1n - BigInt(last) - wanted + turn;
+      const place = free(coins.below(needed ? bound + 1n : 1n));
+      const instead = free(bound);
+      (needed ? drawn : unused).add(drawn.has(place) ? instead : place);
+    }
+    let report = 0n;
+    for (const place of drawn) report = this.picked === 1n ? place : report | (1n << place);
+    return report;
+  }
+
+  override contains(report: bigint): boolean {
+    return super.contains(report) && (this.picked === 1n || bitCount(report) === Number(this.picked));
+  }
+
+  holds(report: bigint, element: bigint): boolean {
+    return this.picked === 1n ? report === element : ((report >> element) & 1n) === 1n;
+  }
+
+  /** The likelihood of a report by the place of its first hit; the last is that of a report without one. */
+  private levels(): Fraction[] {
+    spend((this.most * this.beyond.length) >> 2);
+    return this.row.map((end, place) => {
+      const size = place < this.most ? this.beyond[place]! - this.beyond[place + 1]! : this.beyond.at(-1)!;
+      return Fraction.of(end - (place ? this.row[place - 1]! : 0n), UNIT * size);
+    });
+  }
+
+  ratio(): Fraction {
+    const levels = this.levels();
+    return levels.reduce(larger).over(smallest(levels));
+  }
+
+  likelihood(report: bigint, code: bigint): Fraction {
+    const first = this.held(code).findIndex((element) => this.holds(report, element));
+    return this.levels().at(first)!; // -1, the last, without a hit
+  }
+
+  override *codes(): Iterable<bigint> {
+    for (let code = 0n; code < 1n << this.items; code++) if (bitCount(code) <= this.most) yield code;
+  }
+
+  /** The items that a report names. */
+  named(report: bigint): bigint[] {
+    return Array.from({ length: Number(this.items) }, (_, item) => BigInt(item)).filter((item) => this.holds(report, item));
+  }
+}
+
+/** How many sets have at most so many items. */
+function subsets(items: bigint, most: number): bigint {
+  let [all, size] = [1n, 1n];
+  for (let held = 0n; held < most; held++) {
+    size = (size * (items - held)) / (held + 1n);
+    all += size;
+  }
+  return all;
+}
+
+const number = integer();
+define(DOMAINS, "sets", Sets, {
+  items: listOf((value) => (typeof value === "string" ? value : number(value))),
+  most: number,
+});
+define(NODES, "hitting", Hitting, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), picked: integer(), hit: unit });

@@ -1,0 +1,1 @@
+"""Shares of items of which a person may hold several."""

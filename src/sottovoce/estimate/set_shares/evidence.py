@@ -1,0 +1,151 @@
+"""Shares of items from a tally of sets, and their exact predicted variance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sottovoce.core.channel.facets import need
+from sottovoce.core.channel.shapes import Itemised
+from sottovoce.core.errors import ParameterError, TooLargeError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import check_people
+from sottovoce.core.question import Question
+from sottovoce.core.statistic.items import CountItems
+from sottovoce.estimate.axes import Axes
+from sottovoce.estimate.candidates import CandidateCodes, candidate_codes
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Counted, Evidence, Floats, Functional, Ints, Offer
+from sottovoce.estimate.frequency.base import MAX_COVARIANCE
+from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.reading import CodeReading
+from sottovoce.estimate.request import Target
+from sottovoce.estimate.set_shares.pairs import PairScores
+from sottovoce.estimate.set_shares.sizes import SizesEvidence
+from sottovoce.tally.tally import Tally
+
+READS = (CountItems,)
+
+
+class SetEstimate(Estimate):
+    """Shares of items; `sizes` says how many items people hold."""
+
+    __slots__ = ()
+
+    @property
+    def sizes(self) -> Estimate:
+        """Return the share of people who hold 0, 1, 2, ... items, from the same reports."""
+        evidence: Any = self.evidence
+        sizes = getattr(evidence, "sizes", None)
+        if sizes is None:
+            raise ParameterError("The numbers of items are read from one tally with all items.")
+        return Estimate.of(self.question, sizes, self.sources, simulated=self.simulated)
+
+
+@dataclass(frozen=True)
+class SetSharesEvidence(SupportsEvidence):
+    """counts[v] of n reports contain item v; the last cells of the tally are those of fillers."""
+
+    estimate_class: ClassVar[type[Estimate]] = SetEstimate
+    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE, Offer.NULL_ERRORS, Offer.COVARIANCE})
+
+    @property
+    def axes(self) -> Axes:
+        if self.counted is not None and self.counted.codes is None:
+            return Axes.of("item", self.counted.mechanism.domain.labels())
+        return SupportsEvidence.axes.fget(self)  # type: ignore[attr-defined, no-any-return]
+
+    def likelihood(self) -> Any:
+        raise ParameterError("Reports about sets of items have no likelihood of shares alone.")
+
+    @cached_property
+    def pairs(self) -> PairScores:
+        """The products of the scores of two items."""
+        if self.counted is None:
+            raise ParameterError("The covariance of shares needs the tally that they were read from.")
+        if len(self.counts) > MAX_COVARIANCE:
+            raise TooLargeError(f"The covariance of {len(self.counts)} shares is given up to {MAX_COVARIANCE}.")
+        return PairScores.of(self.counted.mechanism)
+
+    def covariance(self, target: Target) -> Floats:
+        """The covariance where as many people hold two items together as halfway between the fewest and the most
+        possible. How many do is not known; it matters little, since a report is as likely to contain both items if
+        one of them is held."""
+        result = self._covariance(target, 0.5)
+        np.fill_diagonal(result, self.variances(target))
+        return result
+
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
+        """Weighted sums. Their variances allow for any number of people who hold two items together."""
+        rows = np.atleast_2d(weights)
+        used = np.flatnonzero(rows.any(axis=0))
+        rows = rows[:, used]
+        values, variances = self.values()[used], self.variances(target)[used]
+        covariances = [self._covariance(target, part)[np.ix_(used, used)] for part in (0.0, 0.5, 1.0)]
+        for one in covariances:
+            np.fill_diagonal(one, variances)
+        middle = rows @ covariances[1] @ rows.T
+        largest = np.maximum(covariances[0], covariances[2]), np.minimum(covariances[0], covariances[2])
+        signs = rows[:, :, None] * rows[:, None, :]
+        np.fill_diagonal(middle, (np.maximum(signs, 0) * largest[0] + np.minimum(signs, 0) * largest[1]).sum((1, 2)))
+        return Functional(rows @ values, middle)
+
+    def _covariance(self, target: Target, part: float) -> Floats:
+        shares = np.clip(self.values(), 0, 1)
+        fewest = np.maximum(0, shares[:, None] + shares - 1)
+        both = fewest + part * (np.minimum(shares[:, None], shares) - fewest)
+        return self.pairs.covariance(shares, both, target) / self.n
+
+    def about(self, wanted: CandidateCodes) -> SetSharesEvidence:
+        """The evidence about some items only."""
+        return replace(self, counts=self.counts[wanted.codes], counted=self._among(*wanted))
+
+    @property
+    def sizes(self) -> SizesEvidence | None:
+        """The evidence about the number of items, from the fillers of one tally."""
+        if self.counted is None or self.counted.codes is not None:
+            return None
+        return SizesEvidence(self.counted.mechanism, self.n, self.counted.cells[len(self.counts) :])
+
+
+def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> SetSharesEvidence:
+    """The evidence of a tally, about all items or some of them."""
+    shares = from_cells(mechanism, tally.n, tally.cells)
+    return shares if candidates is None else shares.about(candidate_codes(mechanism.question.choices, candidates))
+
+
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SetSharesEvidence:
+    """The evidence of cells."""
+    items = need(mechanism.channel, Itemised).items
+    own, other = map(float, need(mechanism.channel, Itemised).item_rates())
+    return SetSharesEvidence(cells[:items], n, own, other, Counted(mechanism, n, cells))
+
+
+def answer(source: Evidence, question: Question) -> Evidence | None:
+    """Shares of items are read from their own reports only."""
+    return None
+
+
+def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Target = Target.POPULATION) -> Floats:
+    """The exact variance of the share of each item, for these true shares."""
+    check_people("n", "variance", n)
+    truth = check_shares(mechanism, shares)
+    return CodeReading.of_rates(*map(float, need(mechanism.channel, Itemised).item_rates())).at(truth, target) / n
+
+
+def check_shares(mechanism: Mechanism, shares: Any) -> Floats:
+    """Shares of items, each from 0 to 1, of which people hold at most as many as they may."""
+    known = need(mechanism.channel, Itemised)
+    try:
+        truth = np.asarray(shares, float)
+    except (TypeError, ValueError):
+        truth = np.empty(0)
+    if truth.shape != (known.items,) or not (truth.min() >= 0 and truth.max() <= 1):
+        raise ParameterError(f"The 'shares' parameter of variance must be {known.items} shares from 0 to 1.")
+    if truth.sum() > known.most + 1e-9:
+        raise ParameterError(f"The 'shares' parameter of variance must sum to at most {known.most}, items of a person.")
+    return truth

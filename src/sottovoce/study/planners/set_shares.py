@@ -1,0 +1,107 @@
+"""Plans for "tick all that apply": methods for sets of items, ranked by the exact error of a share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.domain.sets import Sets
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
+from sottovoce.core.language.plural import plural
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import reject
+from sottovoce.core.question import SetShares
+from sottovoce.core.registry import mechanism as build
+from sottovoce.estimate.request import Target
+from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
+
+RARE = "rare"
+
+
+@dataclass(frozen=True, slots=True)
+class SetSharesPlanner(Planner):
+    """Without a prior people are assumed to hold half of the items that they may, all equally common; with the prior
+    "rare" the error is that of an item that nobody holds."""
+
+    domain: Sets
+    truth: NDArray[np.float64]
+    is_rare: bool
+    methods: tuple[str, ...]
+    target: Target
+
+    @property
+    def subject(self) -> str:
+        return f"Shares of {len(self.domain.items)} items, of which a person holds at most {self.domain.most}"
+
+    @property
+    def measure(self) -> str:
+        return "the share of an item that nobody holds" if self.is_rare else "a share, root mean square over all items"
+
+    def ways(self, epsilon: Decimal) -> RootWays:
+        candidates: list[tuple[float, Mechanism]] = []
+        for name in self.methods:
+            try:
+                mechanism = build(name, self.domain, epsilon=epsilon)
+            except ParameterError:
+                continue
+            if any(mechanism.channel == other.channel for _, other in candidates):
+                continue  # the same reports under another name
+            error = math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
+            candidates.append((error, mechanism))
+        if not candidates:
+            raise no_method(epsilon, self.methods)
+        candidates.sort(key=lambda pair: pair[0])  # of equal ones the first registered
+        least = candidates[0][0]
+        options = (
+            Option(one.name, one, error, codec.payload_bytes(one.channel), _reason(error / least))
+            for error, one in candidates
+        )
+        return RootWays(tuple(options), least)
+
+    def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
+        if self.domain.most > 1:
+            fewer = build(best.method, Sets(self.domain.items, self.domain.most - 1), epsilon=epsilon)
+            rare = np.zeros(len(self.domain.items))
+            ratio = math.sqrt(float(fewer.variance(rare, 1)[0] / best.mechanism.variance(rare, 1)[0]))
+            yield (
+                f"With at most {plural(self.domain.most - 1, 'item')} in an answer the margin of a rare item would"
+                f" shrink by {100 * (1 - ratio):.0f} %."
+            )
+
+
+def planner(request: Request) -> SetSharesPlanner:
+    """Checks the request; the prior is the expected share of each item."""
+    request.refuse_mechanism()
+    domain: Any = request.question.domain
+    methods, size = tuple(request.registered(SetShares)), len(domain.items)
+    is_rare = isinstance(request.prior, str) and request.prior == RARE
+    if is_rare:
+        truth = np.zeros(size)
+    elif request.prior is None:
+        truth = np.full(size, domain.most / (2 * size))
+    else:
+        truth = _shares(request.prior, domain)
+    return SetSharesPlanner(domain, truth, is_rare, methods, request.target)
+
+
+def _shares(prior: Any, domain: Sets) -> NDArray[np.float64]:
+    try:
+        shares = np.asarray(prior, float)
+    except (TypeError, ValueError):
+        shares = np.empty(0)
+    size = len(domain.items)
+    inside = shares.shape == (size,) and shares.min() >= 0 and shares.max() <= 1
+    if not inside or shares.sum() > domain.most + 1e-9:
+        raise reject("prior", OWNER, f"{size} shares that sum to at most {domain.most}, or {RARE!r}", prior)
+    return shares
+
+
+def _reason(ratio: float) -> str:
+    return "no method has a smaller error." if ratio == 1 else f"{ratio:.3g} times the smallest error."
