@@ -150,7 +150,7 @@ BAD = {
         "privatize good.csv --column v --method calm --epsilon 1 --low 0 --high 9 --whole -o out.parquet",
         "CALM is known from the papers, and is not here yet.",
     ),
-    "plan: unknown question": ("plan mode --low 0 --high 9 --epsilon 1", "one of mean, frequency, variance, distr"),
+    "plan: unknown question": ("plan mode --low 0 --high 9 --epsilon 1", "one of mean, frequency, set-shares, var"),
     "plan: no study": ("plan nowhere.toml --participants 100", "The study file cannot be read: No such file"),
     "study: no study": ("study check nowhere.toml", "The study file cannot be read: No such file"),
     "simulate: no study": ("simulate good.csv good.csv", "The study file has a mistake, line 1: "),

@@ -35,6 +35,7 @@ BY_STATISTIC = {
     "supports": ("oue", sv.Integers(0, 20), 0),
     "supports of sets": ("subset", sv.Integers(0, 12), 0),
     "supports by hashing": ("olh", sv.Integers(0, 15), 0),
+    "items": ("mask", sv.Sets(range(90), 9), [0, 7]),
     "asked": ("d-bit-flip", sv.Integers(0, 15), 0),
     "seeds": ("flh", sv.Integers(0, 15), 0),
     "cohorts": ("cms", sv.Integers(0, 15), 0),

@@ -241,7 +241,9 @@ class _Contract:
         lines = self._try("the result line", "`lines`", lambda: list(result.lines(LEVEL)))
         nouns = {line.measure for line in lines}
         self._require(lines and self.question.noun in nouns, "the result line", f"a {self.question.noun} in `lines`")
-        finite = all(math.isfinite(line.value) and line.low <= line.high for line in lines)
+        # A further measure, such as Cramer's V, may be unknown where reports are few; its interval says so.
+        known = all(math.isfinite(line.value) for line in lines if line.measure == self.question.noun)
+        finite = known and all(line.low <= line.high for line in lines)
         self._require(finite, "the result line", "finite numbers with intervals")
         return result, lines
 
