@@ -156,7 +156,7 @@ def picture(experiment: Experiment, rows: Sequence[Row]) -> Any:
 
 
 EXPERIMENT = Experiment(
-    id="coverage-survey",
+    id="survey-coverage",
     title="Coverage of 95 % intervals of survey designs: weights, strata, clusters, raked weights",
     methods=tuple(name for name, _ in MECHANISMS.values()),
     metric="how often an interval holds the number of the population",
