@@ -1,4 +1,4 @@
-"""What a report says is what its enumerated law says, for every mechanism that a question of a study can have."""
+"""The words for a report agree with its enumerated law, for every mechanism that a question of a study can have."""
 
 from __future__ import annotations
 

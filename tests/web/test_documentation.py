@@ -35,7 +35,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the strict build says. Workers share one build: two at once would remove each other's files."""
+    """Output of the strict build of the site. Workers share one build, since two would remove each other's files."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return built_site()
     shared = tmp_path_factory.getbasetemp().parent
