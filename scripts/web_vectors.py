@@ -526,7 +526,7 @@ def invented() -> dict[str, Any]:
 
 def manifest(found: Manifest, answers: list[dict[str, Any]]) -> dict[str, Any]:
     """Its hash, arms of ids, codes of answers, and which limits it keeps."""
-    ids = [hashlib.sha256(b"%d" % number).digest()[:16] for number in range(40)]
+    ids = [hashlib.sha256(b"%d" % number).digest()[:16] for number in range(40 if len(found.stage.arms) > 1 else 2)]
     limits = []
     for limit, lifetime in (("0.9", None), ("1", None), ("4", "1"), ("4", "0.99"), ("20", "8")):
         try:
@@ -559,7 +559,7 @@ def turns(found: Manifest) -> Iterator[list[Any]]:
     """Numbers, waves in which they were drawn, the waves that they lead to, and the first day of the last one."""
     repeat, start = found.facts.repeat, date.fromisoformat(found.facts.start or "")
     assert repeat is not None
-    for place in range(12):
+    for place in range(4):
         number = hashlib.sha256(b"%d" % place).digest()[:16]
         for joined in (-3, 0, 5, repeat.waves - 1, repeat.waves):
             waves = repeat.turns(found.study, number, joined)
