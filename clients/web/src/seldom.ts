@@ -3,4 +3,4 @@ export const VECTORS = ["half-space", "hints", "place", "sampled-coordinates", "
 /** What is not in the main bundle: loaded when a specification names one of these. */
 export const SELDOM = [...VECTORS, "sparing", "cells", "digit"];
 /** What only questions about records and sets of items need. */
-export const TABLES = ["record", "parities", "sets", "hitting"];
+export const TABLES = ["record", "parities", "sets", "hitting", "spread", "options"];

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sottovoce.core.channel import Options
 from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Itemised
 from sottovoce.core.mechanism import Mechanism
@@ -26,6 +27,8 @@ class PairScores:
     @classmethod
     def of(cls, mechanism: Mechanism) -> PairScores:
         """The rates of a mechanism."""
+        if isinstance(mechanism.channel, Options):  # of items that are asked about
+            return cls(*map(float, mechanism.channel.asked[1]), *map(float, mechanism.channel.pair_rates()))
         known = need(mechanism.channel, Itemised)
         return cls(*map(float, known.item_rates()), *map(float, known.pair_rates()))
 

@@ -1,1 +1,1 @@
-import{Ca as a,Da as s,Ea as o,Fa as e,Ga as t,Ha as r,Ia as i,a as n,la as m}from"./sottovoce-BCL6AZ6Q.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};
+import{Ea as a,Fa as s,Ga as o,Ha as e,Ia as t,Ja as r,Ka as i,a as m,ma as n}from"./sottovoce-MEWC4WU7.js";export{o as Manifest,a as Mechanism,s as Question,m as SottovoceError,n as Study,r as mechanism,i as open,t as seeded,e as version};
