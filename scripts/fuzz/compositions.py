@@ -16,6 +16,7 @@ from typing import Any
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit
 from sottovoce.core.channel import (
     AskedMap,
+    AskedOptions,
     Bits,
     Block,
     Chain,
@@ -35,7 +36,6 @@ from sottovoce.core.channel import (
     MultiplierMap,
     NodeSets,
     Noise,
-    Options,
     Place,
     PoolMap,
     PoolSets,
@@ -366,7 +366,7 @@ def options(maker: Maker, depth: int) -> Channel:
     items = maker.rng.choice((2, 3, 4))
     asked = maker.rng.randrange(1, 3)
     inner = Subset(1 << asked, 1, maker.units(UNIT >> asked))
-    return Options(items, maker.rng.randrange(1, items + 1), inner, maker.word)
+    return AskedOptions(items, maker.rng.randrange(1, items + 1), inner, maker.word)
 
 
 INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]

@@ -34,7 +34,7 @@ GRID = (
 )
 
 
-class Crowd(NamedTuple):
+class Baskets(NamedTuple):
     """Baskets as codes, with the truth: the share of each item, and of each number of items."""
 
     codes: NDArray[np.uint64]
@@ -52,7 +52,7 @@ def _baskets() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return owners, ranks[items]
 
 
-def crowd(case: str, rng: np.random.Generator) -> Crowd:
+def crowd(case: str, rng: np.random.Generator) -> Baskets:
     """Baskets with some of the items; who would hold more than the most allowed keeps a random choice of them."""
     size, most = CASES[case]
     owners, items = _baskets()
@@ -71,7 +71,7 @@ def crowd(case: str, rng: np.random.Generator) -> Crowd:
     codes = np.zeros((people, -(-size // 64)), np.uint64)
     np.bitwise_or.at(codes, (owners, items >> 6), np.uint64(1) << (items & 63).astype(np.uint64))
     numbers = np.bincount(np.bincount(owners, minlength=people), minlength=most + 1)
-    return Crowd(codes, np.bincount(items, minlength=size) / people, numbers / people)
+    return Baskets(codes, np.bincount(items, minlength=size) / people, numbers / people)
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:

@@ -300,7 +300,7 @@ def test_a_study_file_asks_it_from_the_plan_to_the_results(tmp_path: Any) -> Non
     study = sv.read_study(file)
     planned = sv.plan_study(study, participants=3000)
     assert "mask" in str(planned)
-    answers = {"ways": ["bus; car", "", "bike", "car;train ; bus"] * 500}
+    answers = {"ways": ["bus; car", "", "bike", " train ;bus"] * 500}
     frame = sv.simulate_study(planned, answers, seed=5).to_frame()
     assert frame["label"].tolist()[:4] == WAYS and {*frame["measure"]} == {"share", "share with number of items"}
 

@@ -4,7 +4,6 @@ import { choose, Subset } from "../channel/finite";
 import { Choice, wordBits } from "../channel/maps";
 import { bitCount, bitLength, mod, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
-import { mixedValue } from "../core/field";
 import { Fraction, larger, smallest, spend, units } from "../core/fraction";
 import { count, define, integer, listOf, ranged, valid } from "../core/read";
 import { Categories, Domain, DOMAINS, outside } from "../domain/domain";
@@ -250,6 +249,14 @@ class Options extends SetsById {
     const place = mod(item - this.window.of(words), this.items);
     return place < this.asked && ((report >> place) & 1n) === 1n;
   }
+}
+
+/** A value below g that two words give to a number, by the mixing steps of SplitMix64. */
+function mixedValue(a: bigint, b: bigint, value: bigint, g: bigint): bigint {
+  let mixed = BigInt.asUintN(64, (value + 1n) * 0x9e3779b97f4a7c15n + a);
+  mixed = BigInt.asUintN(64, (mixed ^ (mixed >> 30n)) * 0xbf58476d1ce4e5b9n);
+  mixed = BigInt.asUintN(64, (mixed ^ b ^ (mixed >> 27n)) * 0x94d049bb133111ebn);
+  return (((mixed ^ (mixed >> 31n)) >> 32n) * g) >> 32n;
 }
 
 function numbers(count: bigint): bigint[] {

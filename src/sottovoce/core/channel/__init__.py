@@ -21,7 +21,7 @@ NODES = {
     "keyed": "core.channel.compose.keyed:Keyed",
     "mix": "core.channel.compose.mix:Mix",
     "noise": "core.channel.numeric.noise:Noise",
-    "options": "core.channel.compose.options:Options",
+    "options": "core.channel.compose.options:AskedOptions",
     "place": "core.channel.vector.place:Place",
     "projected": "core.channel.vector.projected:Projected",
     "public": "core.channel.compose.public:Public",

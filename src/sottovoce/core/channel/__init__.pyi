@@ -10,7 +10,7 @@ from sottovoce.core.channel.compose.maps import AskedMap as AskedMap
 from sottovoce.core.channel.compose.maps import MultiplierMap as MultiplierMap
 from sottovoce.core.channel.compose.maps import NumberedMap as NumberedMap
 from sottovoce.core.channel.compose.mix import Mix as Mix
-from sottovoce.core.channel.compose.options import Options as Options
+from sottovoce.core.channel.compose.options import AskedOptions as AskedOptions
 from sottovoce.core.channel.compose.parities import ParityMap as ParityMap
 from sottovoce.core.channel.compose.public import HashMap as HashMap
 from sottovoce.core.channel.compose.public import PoolMap as PoolMap

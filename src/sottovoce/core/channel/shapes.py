@@ -150,6 +150,14 @@ class Naming(Facet):
     def holds(self, report: int, element: int, public: Words = NO_WORDS) -> bool:
         """Whether a report contains an item, or a filler."""
 
+    @abstractmethod
+    def item_rates(self) -> Rates:
+        """How often a report about an element contains it: where the person holds it, and where not."""
+
+    @abstractmethod
+    def pair_rates(self) -> PairRates:
+        """How often a report about two given elements contains both."""
+
 
 class Itemised(Naming):
     """A report contains some elements: items, and fillers of those who hold few. With them all hold as many."""
@@ -163,14 +171,6 @@ class Itemised(Naming):
     @abstractmethod
     def elements(self) -> int:
         """How many elements there are: the items first, then the fillers."""
-
-    @abstractmethod
-    def item_rates(self) -> Rates:
-        """How often a report contains an element that the person holds, and one that the person does not hold."""
-
-    @abstractmethod
-    def pair_rates(self) -> PairRates:
-        """How often a report contains two given elements at once."""
 
 
 class Clamped(Facet):

@@ -104,7 +104,7 @@ class ItemShares(BitsEvidence):
         shares = np.clip(self.values(), 0, 1)
         fewest = np.maximum(0, shares[:, None] + shares - 1)
         both = fewest + part * (np.minimum(shares[:, None], shares) - fewest)
-        return self.pairs.covariance(shares, both, target) / self.reports_of_pairs
+        return np.asarray(self.pairs.covariance(shares, both, target) / self.reports_of_pairs)
 
     @property
     @abstractmethod

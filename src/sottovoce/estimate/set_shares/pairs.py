@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sottovoce.core.channel import Options
 from sottovoce.core.channel.facets import need
-from sottovoce.core.channel.shapes import Itemised
+from sottovoce.core.channel.shapes import Naming
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.request import Target
@@ -27,9 +26,7 @@ class PairScores:
     @classmethod
     def of(cls, mechanism: Mechanism) -> PairScores:
         """The rates of a mechanism."""
-        if isinstance(mechanism.channel, Options):  # of items that are asked about
-            return cls(*map(float, mechanism.channel.asked[1]), *map(float, mechanism.channel.pair_rates()))
-        known = need(mechanism.channel, Itemised)
+        known = need(mechanism.channel, Naming)
         return cls(*map(float, known.item_rates()), *map(float, known.pair_rates()))
 
     def covariance(self, shares: Floats, both: Floats, target: Target) -> Floats:

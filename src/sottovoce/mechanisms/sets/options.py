@@ -1,4 +1,4 @@
-"""Options: a few items of the list are asked of each person, for lists without a limit on the number of items."""
+"""AskedOptions: a few items of the list are asked of each person, for lists without a limit on the number of items."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sottovoce.core.arithmetic.rational import odds
-from sottovoce.core.channel import Options
+from sottovoce.core.channel import AskedOptions
 from sottovoce.core.channel.compose.options import MAX_ASKED, patterns
 from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
@@ -35,7 +35,7 @@ def build(domain: Domain, *, epsilon: Any, asked: int | None = None) -> Mechanis
     sets = checked_sets("options", domain)
     ratio, most = odds(budget), min(MAX_ASKED, len(sets.items))
     count = best_asked(most, ratio) if asked is None else check_integer("asked", "options", asked, 1, most)
-    channel = Options(len(sets.items), sets.most, patterns(count, ratio))
+    channel = AskedOptions(len(sets.items), sets.most, patterns(count, ratio))
     return Mechanism("options", SetShares(sets), channel, budget, CountAsked())
 
 

@@ -1,1 +1,1 @@
-import{Ea as a,Fa as s,Ga as o,Ha as e,Ia as t,Ja as r,Ka as i,a as m,ma as n}from"./sottovoce-MEWC4WU7.js";export{o as Manifest,a as Mechanism,s as Question,m as SottovoceError,n as Study,r as mechanism,i as open,t as seeded,e as version};
+import{Da as a,Ea as s,Fa as o,Ga as e,Ha as t,Ia as r,Ja as i,a as n,la as m}from"./sottovoce-XWEWDZN6.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};

@@ -1,4 +1,4 @@
-"""`Options`: a report's id asks about a few neighbouring items; randomized response hides which are held."""
+"""`AskedOptions`: a report's id asks about a few neighbouring items; randomized response hides which are held."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from sottovoce.core.arithmetic.hashing import WORD
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.compose.maps import AskedMap
-from sottovoce.core.channel.facets import Costed, Numbered, PublicCoins, Rates, Relaying
-from sottovoce.core.channel.finite.hitting import held_elements, item_sets
+from sottovoce.core.channel.compose.spread import SetsById
+from sottovoce.core.channel.facets import Rates
+from sottovoce.core.channel.finite.hitting import held_elements
 from sottovoce.core.channel.finite.subset import Subset
-from sottovoce.core.channel.listing import CodeList
-from sottovoce.core.channel.shapes import Asking, Naming, PairRates
-from sottovoce.core.coins import Coins
+from sottovoce.core.channel.shapes import Asking, PairRates
 from sottovoce.core.declared import declared, delegated, integer, part
 from sottovoce.core.domain.sets import MAX_ITEMS
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_integer
-from sottovoce.core.spec_cost import Effort, effort, summed
 
 MAX_ASKED = 8
 
 
 @declared
-class Options(Channel, Relaying, Numbered, PublicCoins, Naming, Asking, Costed):
+class AskedOptions(SetsById, Asking):
     """The report is that of `inner` about the pattern of the items asked: bit j is 1 if the j-th of them is held.
 
     The items asked follow a first one that the report's id chooses; after the last item comes the first. The inner
@@ -34,20 +32,12 @@ class Options(Channel, Relaying, Numbered, PublicCoins, Naming, Asking, Costed):
     """
 
     kind: ClassVar[str] = "options"
-    codes_are_indices: ClassVar[bool] = False  # codes are masks of items
     items: int = integer(2, MAX_ITEMS)
     most: int = integer()
     inner: Channel = part("channel", channel_from_spec)
     bits: int = integer(default=WORD)
-    last = delegated("inner")
-    words = delegated("inner.words")
-    outputs = delegated("inner.outputs")
-    payload_bits = delegated("inner.payload_bits")
-    contains = delegated("inner.contains")
-    ratio = delegated("inner.ratio")
     accepts = delegated("window.accepts")
     tries = delegated("window.tries")
-    public_bits = delegated("bits")
 
     def check_fields(self) -> None:
         check_integer("most", self.kind, self.most, 1, self.items)
@@ -64,33 +54,12 @@ class Options(Channel, Relaying, Numbered, PublicCoins, Naming, Asking, Costed):
         """The public choice of the items that are asked about."""
         return AskedMap(self.items, self.inner.inputs.bit_length() - 1, self.bits)
 
-    @property
-    def inputs(self) -> int:
-        return self.codes().total
-
-    def codes(self) -> CodeList:
-        return item_sets(self.items, self.most)
-
-    @property
-    def parts(self) -> tuple[Channel, ...]:
-        return (self.inner,)
-
-    @property
-    def publics(self) -> int:
-        return 1
-
     def mapped(self, code: int, public: Words) -> int:
         """The pattern of the items asked."""
         held_elements(code, self.items, self.most)  # refuses a set that is too large
         window = self.window
         first = window.choice.of(public)
         return ((code | code << self.items) >> first) % (1 << window.asked)
-
-    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
-        return self.inner.sample(self.mapped(code, public), coins)
-
-    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
-        return self.inner.likelihood(report, self.mapped(code, public))
 
     def holds(self, report: int, element: int, public: Words = NO_WORDS) -> bool:
         window = self.window
@@ -109,14 +78,14 @@ class Options(Channel, Relaying, Numbered, PublicCoins, Naming, Asking, Costed):
         half = self.inner.inputs // 2
         return self.window, Rates(true + (half - 1) * other, half * other)
 
+    def item_rates(self) -> Rates:
+        return self.asked[1]
+
     def pair_rates(self) -> PairRates:
         """How often the bits of two items that are asked about are both 1."""
         true, other = self._chances()
         quarter = self.inner.inputs // 4
         return PairRates(true + (quarter - 1) * other, quarter * other, quarter * other)
-
-    def effort(self) -> Effort:
-        return summed(self, effort(self.inner))
 
     def miniatures(self) -> tuple[Channel, ...]:
         ratio = self.ratio()

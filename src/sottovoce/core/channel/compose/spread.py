@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from fractions import Fraction
 from typing import ClassVar, cast
 
@@ -10,7 +11,7 @@ from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_s
 from sottovoce.core.channel.facets import Costed, Facet, Numbered, PublicCoins, Rates, Relaying, facet
 from sottovoce.core.channel.finite.hitting import Hitting, held_elements, hit_units, item_sets
 from sottovoce.core.channel.listing import CodeList
-from sottovoce.core.channel.shapes import Itemised, PairRates
+from sottovoce.core.channel.shapes import Itemised, Naming, PairRates
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, delegated, integer, part
 from sottovoce.core.domain.sets import MAX_ITEMS
@@ -19,8 +20,52 @@ from sottovoce.core.params import reject
 from sottovoce.core.spec_cost import Effort, effort, summed
 
 
+class SetsById(Channel, Relaying, Numbered, PublicCoins, Naming, Costed):
+    """The report is that of an inner channel, about what the report's id makes of the items that a person holds."""
+
+    codes_are_indices: ClassVar[bool] = False  # codes are masks of items
+    inner: Channel
+    bits: int
+    last = delegated("inner")
+    words = delegated("inner.words")
+    payload_bits = delegated("inner.payload_bits")
+    outputs = delegated("inner.outputs")
+    contains = delegated("inner.contains")
+    ratio = delegated("inner.ratio")
+    public_bits = delegated("bits")
+    __slots__ = ()
+
+    @abstractmethod
+    def mapped(self, code: int, public: Words) -> int:
+        """The code that the inner channel randomizes."""
+
+    @property
+    def inputs(self) -> int:
+        return self.codes().total
+
+    def codes(self) -> CodeList:
+        return item_sets(self.items, self.most)
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return (self.inner,)
+
+    @property
+    def publics(self) -> int:
+        return self.inner.publics + 1
+
+    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
+        return self.inner.sample(self.mapped(code, public), coins)
+
+    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
+        return self.inner.likelihood(report, self.mapped(code, public))
+
+    def effort(self) -> Effort:
+        return summed(self, effort(self.inner))
+
+
 @declared
-class Spread(Channel, Relaying, Numbered, PublicCoins, Itemised, Costed):
+class Spread(SetsById, Itemised):
     """The report is that of `inner` about the cells of the items that a person holds.
 
     Each of the items, and of `most` fillers, lies in a cell that the report's id chooses. A person who holds fewer than
@@ -30,20 +75,12 @@ class Spread(Channel, Relaying, Numbered, PublicCoins, Itemised, Costed):
     """
 
     kind: ClassVar[str] = "spread"
-    codes_are_indices: ClassVar[bool] = False  # codes are masks of items
     items: int = integer(2, MAX_ITEMS)
     inner: Channel = part("channel", channel_from_spec)
     bits: int = integer(default=WORD)
-    last = delegated("inner")
-    words = delegated("inner.words")
-    payload_bits = delegated("inner.payload_bits")
-    outputs = delegated("inner.outputs")
-    contains = delegated("inner.contains")
-    ratio = delegated("inner.ratio")
     most = delegated("hitting.most")
     picked = delegated("hitting.picked")
     cells = delegated("hitting.items")
-    public_bits = delegated("bits")
 
     def check_fields(self) -> None:
         if not isinstance(self.inner, Hitting) or self.inner.most > self.items:
@@ -64,30 +101,16 @@ class Spread(Channel, Relaying, Numbered, PublicCoins, Itemised, Costed):
     def elements(self) -> int:
         return self.items + self.most
 
-    @property
-    def inputs(self) -> int:
-        return self.codes().total
-
-    def codes(self) -> CodeList:
-        return item_sets(self.items, self.most)
-
-    @property
-    def parts(self) -> tuple[Channel, ...]:
-        return (self.inner,)
-
-    @property
-    def publics(self) -> int:
-        return 1
-
     def has(self, kind: type[Facet]) -> bool:
         return kind is not Numbered or facet(self.inner, Numbered) is not None
 
     def cell(self, element: int, public: Words) -> int:
         """The cell in which an element lies."""
         if self.bits == WORD:
-            return mixed_value(*public, element, self.cells)
+            return mixed_value(*public, element, self.hitting.items)
         size = 1 << self.bits  # outer public words have 64 bits even in proofs
-        return (public[0] % size * size + public[1] % size) // self.cells**element % self.cells
+        cells = self.hitting.items
+        return (public[0] % size * size + public[1] % size) // int(cells**element) % cells
 
     def mapped(self, code: int, public: Words) -> int:
         """The cells of the elements that a person holds."""
@@ -95,12 +118,6 @@ class Spread(Channel, Relaying, Numbered, PublicCoins, Itemised, Costed):
         for element in held_elements(code, self.items, self.most):
             cells |= 1 << self.cell(element, public)
         return cells
-
-    def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
-        return self.hitting.sample(self.mapped(code, public), coins)
-
-    def likelihood(self, report: int, code: int, public: Words = NO_WORDS) -> Fraction:
-        return self.hitting.likelihood(report, self.mapped(code, public))
 
     def holds(self, report: int, element: int, public: Words = NO_WORDS) -> bool:
         return self.hitting.holds(report, self.cell(element, public))
@@ -123,9 +140,6 @@ class Spread(Channel, Relaying, Numbered, PublicCoins, Itemised, Costed):
             same * own + (1 - outside - same) * both + outside * one,
             same * other + (1 - same) * (twice * both + single * one + empty * neither),
         )
-
-    def effort(self) -> Effort:
-        return summed(self, effort(self.inner))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Items and cells so few that an id lists the cells of all elements."""

@@ -1,10 +1,10 @@
-"""Kernels of `Options`. A code is a row of words with one bit for each item."""
+"""Kernels of `AskedOptions`. A code is a row of words with one bit for each item."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sottovoce.core.channel.compose.options import Options
+from sottovoce.core.channel.compose.options import AskedOptions
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
 from sottovoce.fast.kernels.compose.public import Public64, chosen_numbers
@@ -28,14 +28,14 @@ def _add_patterns(reports, firsts, items, asked, cells):
             cells[(firsts[i] + place) % items] += np.int64(reports[i]) >> place & 1
 
 
-def _firsts(channel: Options, public: Public64 | None) -> Codes:
+def _firsts(channel: AskedOptions, public: Public64 | None) -> Codes:
     if public is None:
         raise ValueError("Answers about some items need the public words of their reports.")
     return chosen_numbers(channel.window.choice, public)[0]
 
 
 @sampler.register
-def _(channel: Options) -> Sample:
+def _(channel: AskedOptions) -> Sample:
     inner = sampler(channel.inner)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
@@ -47,7 +47,7 @@ def _(channel: Options) -> Sample:
 
 
 @counter.register
-def _(channel: Options) -> Count:
+def _(channel: AskedOptions) -> Count:
     def count(reports: Reports, public: Public64 | None, cells: Codes) -> None:
         _add_patterns(reports, _firsts(channel, public), channel.items, channel.window.asked, cells)
 

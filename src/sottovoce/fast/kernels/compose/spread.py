@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -84,12 +87,11 @@ def _(channel: Spread) -> Sample:
 
 @counter.register
 def _(channel: Spread) -> Count:
-    cells = _checked(channel)
     kernel = _count_indices if channel.picked == 1 else _count_masks
+    return partial(_count, kernel, _checked(channel))
 
-    def count(reports: Reports, public: Public64 | None, totals: Codes) -> None:
-        if public is None:
-            raise ValueError("Reports of cells must be counted together with their public words.")
-        kernel(reports, public, cells, totals)
 
-    return count
+def _count(kernel: Any, cells: np.uint64, reports: Reports, public: Public64 | None, totals: Codes) -> None:
+    if public is None:
+        raise ValueError("Reports of cells must be counted together with their public words.")
+    kernel(reports, public, cells, totals)
