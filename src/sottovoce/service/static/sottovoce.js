@@ -1,1 +1,1 @@
-import{Da as a,Ea as s,Fa as o,Ga as e,Ha as t,Ia as r,Ja as i,a as n,la as m}from"./sottovoce-XWEWDZN6.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};
+import{Oa as a,Pa as s,Qa as o,Ra as e,Sa as t,Ta as n,Ua as r,a as i,na as m}from"./sottovoce-GBZVIY3U.js";export{o as Manifest,a as Mechanism,s as Question,i as SottovoceError,m as Study,n as mechanism,r as open,t as seeded,e as version};

@@ -99,7 +99,7 @@ class Spread(SetsById, Itemised):
 
     @property
     def elements(self) -> int:
-        return self.items + self.most
+        return int(self.items + self.most)
 
     def has(self, kind: type[Facet]) -> bool:
         return kind is not Numbered or facet(self.inner, Numbered) is not None
