@@ -78,7 +78,7 @@ def _members(size: int, count: int, seed: int) -> tuple[str, ...]:
     """
     cells = _cells(size)
     order = sorted(range(size), key=lambda code: _random(seed, "answer", code))
-    cell = [place % cells for _, place in sorted(zip(order, range(size), strict=True))]
+    cell = [place % cells for place in sorted(range(size), key=order.__getitem__)]
     chosen = sorted(range(1, cells), key=lambda row: _random(seed, "row", row))[: 4 * MAX_SETS]
     rows = ["".join(map(_hadamard_row(row, cells).__getitem__, cell)) for row in chosen]
     return tuple(sorted(rows, key=lambda row: abs(2 * row.count("1") - size))[:count])
