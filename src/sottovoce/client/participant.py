@@ -56,8 +56,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds between attempts
 class Participant:
     """Answer studies on a device that keeps an account of its privacy loss.
 
-    The device computes every loss from the channels itself. Only pure guarantees are accepted. It answers a study once; a
-    repeated one in the waves that it drew; one that asks the same people in all rounds once in each; and with memos once
+    The device computes every loss from the channels itself. Only pure guarantees are accepted. It answers a study once;
+    a repeated one in the waves that it drew; one that asks the same people in all rounds, once in each; with memos once
     in each epoch. Events are all answered. Every answer is charged, until the study's lifetime budget is spent.
 
     Args:
