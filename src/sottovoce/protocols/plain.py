@@ -23,6 +23,7 @@ PROTOCOLS = {
     "AHEAD": "protocols.boxes.ahead:AHEAD",
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "AdaptiveMeansRounds": "protocols.mean.several:AdaptiveMeansRounds",
+    "AskInTurn": "protocols.nested.again:AskInTurn",
     "AskEveryone": "protocols.ask:AskEveryone",
     "AskOneOf": "protocols.ask:AskOneOf",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
