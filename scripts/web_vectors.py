@@ -256,7 +256,7 @@ DOMAINS: tuple[Any, ...] = (
     Clamp(sv.Integers(-3, 10), 0, 3),
     Digit(sv.Interval(-3, 10), "0.7", 3, "0.1"),
     Level(sv.Integers(0, 9), 3, 2),
-    Merged(sv.Categories([3, 1, 0, 5, 9]), [2, 0, 2, 1, 1]),
+    Merged(sv.Categories([3, 1, 0, 5, 9]), (2, 0, 2, 1, 1)),
     Prefix(sv.Categories([3, 1, 0, 5, 9]), 2),
     Select(PEOPLE, ["type", "age"]),
     Select(PEOPLE, ["bmi"]),

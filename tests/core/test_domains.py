@@ -60,7 +60,7 @@ DOMAINS: dict[str, Domain] = {
     "above": Above(Interval(0, 1), "0.3"),
     "clamp": Clamp(Interval(-3, 4), "-0.5", "0.25"),
     "level": Level(Integers(0, 9), 3, 2),
-    "merged": Merged(Categories([10, 20, 30, 40, 50]), [2, 0, 2, 1, 1]),
+    "merged": Merged(Categories([10, 20, 30, 40, 50]), (2, 0, 2, 1, 1)),
     "prefix": Prefix(Categories([10, 20, 30, 40, 50]), 2),
     "select": Select(PEOPLE, ["type", "age"]),
     "select one": Select(PEOPLE, ["bmi"]),

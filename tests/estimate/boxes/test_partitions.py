@@ -48,12 +48,12 @@ def expected_tally(mechanism: Any, shares: np.ndarray, base: Any, n: int) -> Tal
 def test_the_places_of_cells_are_the_codes_of_their_answers(view: str) -> None:
     record = Record({"a": Integers(3, 8), "b": sv.Categories(["x", "y"])})
     levels = Record({"a": Level(Integers(3, 8), 2, 2), "b": sv.Categories(["x", "y"])})
-    merged = Record({"a": Merged(Integers(3, 8), [1, 1, 0, 2, 2, 0]), "b": sv.Categories(["x", "y"])})
+    merged = Record({"a": Merged(Integers(3, 8), (1, 1, 0, 2, 2, 0)), "b": sv.Categories(["x", "y"])})
     views = {
         "select": Select(record, ["b", "a"]),
         "level": Select(levels, ["a", "b"]),
         "merged": Select(merged, ["a"]),
-        "merged cells": Merged(Select(record, ["a", "b"]), [0, 1, 2, 0, 1, 2, 3, 3, 3, 3, 0, 1]),
+        "merged cells": Merged(Select(record, ["a", "b"]), (0, 1, 2, 0, 1, 2, 3, 3, 3, 3, 0, 1)),
     }
     domain: Any = views[view]
     base: Any = base_of(domain)

@@ -157,9 +157,6 @@ class Merged(View):
     parts: tuple[int, ...] = integers(0, MOST_MERGED - 1)
     size: int = field(init=False, repr=False, compare=False)
 
-    def __init__(self, of: Domain, parts: Iterable[int]) -> None:
-        self.hold(of, parts)
-
     def check_fields(self) -> None:
         used = {*self.parts}
         if not 2 <= _finite(self.kind, self.of) == len(self.parts) <= MOST_MERGED:

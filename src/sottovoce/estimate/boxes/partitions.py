@@ -220,8 +220,9 @@ class PartitionBoxes(GridEvidence):
         return total
 
     def covariance(self, target: Target) -> Floats:
-        self.check_together("The covariance")
-        return self.functional(np.eye(len(self.buckets)), target).covariance
+        cells = len(self.buckets)
+        self.check_together(f"The covariance of {cells} cells")
+        return self.functional(np.eye(cells), target).covariance
 
     # --- boxes ------------------------------------------------------------------------------------------
     def told(self, weights: CellWeights) -> CellWeights:

@@ -87,7 +87,7 @@ class AHEAD(CellsProtocol):
         return Round((arm,), quota=None if last else max(1, self.participants // self.layers))
 
     def _mechanism(self, tree: AdaptiveTree) -> Mechanism:
-        view = Merged(self.base, tree.places().tolist())
+        view = Merged(self.base, tuple(tree.places().tolist()))
         return part_mechanism(self.question, view, self.epsilon, self.oracle)
 
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,11 +11,28 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Boxes
 from sottovoce.core.registry import mechanism as build
-from sottovoce.core.round import Protocol
+from sottovoce.core.round import Estimates, History, Protocol, Round
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.evidence import Evidence
+from sottovoce.estimate.sources import sources_of
 from sottovoce.mechanisms.distribution.grid_common import grid_of
 
 ORACLES = ("oue", "subset", "sue")  # with exact covariances; "oue" has the variance of local hashing
 MOST_ARMS = 1 << 10
+
+
+class BoxesInOneRound(Protocol):
+    """A protocol whose only round tells the shares of parts of a grid."""
+
+    __slots__ = ()
+    base: Any  # the finest cells, as a view
+    evidence_of: ClassVar[Callable[..., Evidence]]
+
+    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
+        (tallies,) = history
+        question: Any = self.question  # `Boxes`
+        evidence = type(self).evidence_of(question, self.base, tallies)
+        return {"boxes": Estimate.of(question, evidence, sources_of(tallies))}
 
 
 class CellsProtocol(Protocol):

@@ -11,13 +11,11 @@ from sottovoce.core.domain import Domain, Record, Select
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_epsilon, check_people, reject
 from sottovoce.core.question import Boxes
-from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
+from sottovoce.core.round import Arm, Round
 from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.estimate.boxes.pairs import pair_boxes
-from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.sources import sources_of
 from sottovoce.mechanisms.distribution.grid_common import grid_of
-from sottovoce.protocols.boxes.arms import MOST_ARMS, check_oracle, coarse, part_mechanism, part_view
+from sottovoce.protocols.boxes.arms import MOST_ARMS, BoxesInOneRound, check_oracle, coarse, part_mechanism, part_view
 
 OWNER = "HDG"
 OF_LINES, OF_PAIRS = 0.7, 0.03  # alpha 1 and alpha 2 of the paper
@@ -25,7 +23,7 @@ MOST_PARTS = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
-class HDG(Protocol):
+class HDG(BoxesInOneRound):
     """Estimate the shares of boxes over many fields through grids of one and two fields, in one round.
 
     Coins give every participant one field or one pair of fields, and the participant reports the cell of its grid with
@@ -54,6 +52,7 @@ class HDG(Protocol):
         `HIO` and `AHEAD` for few fields.
     """
 
+    evidence_of = staticmethod(pair_boxes)
     record: Record
     epsilon: Any
     participants: int
@@ -121,11 +120,6 @@ class HDG(Protocol):
                 for grid in grids
             )
         )
-
-    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
-        (tallies,) = history
-        evidence = pair_boxes(self.question, self.base, tallies)
-        return {"boxes": Estimate.of(self.question, evidence, sources_of(tallies))}
 
 
 def _power_of_two(number: float) -> int:

@@ -11,18 +11,23 @@ from typing import Any
 from sottovoce.core.domain import Domain, Level, Record
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_epsilon, check_integer, reject
-from sottovoce.core.round import Arm, Estimates, History, Round
+from sottovoce.core.round import Arm, Round
 from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.estimate.boxes.partitions import partition_boxes
-from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.sources import sources_of
-from sottovoce.protocols.boxes.arms import MOST_ARMS, CellsProtocol, check_oracle, part_mechanism, part_view
+from sottovoce.protocols.boxes.arms import (
+    MOST_ARMS,
+    BoxesInOneRound,
+    CellsProtocol,
+    check_oracle,
+    part_mechanism,
+    part_view,
+)
 
 OWNER = "HIO"
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class HIO(CellsProtocol):
+class HIO(CellsProtocol, BoxesInOneRound):
     """Estimate the shares of boxes through trees over all fields, without bias, in one round.
 
     Each field has a tree; a categorical field has a root and one node for each category. Coins give every participant
@@ -50,6 +55,7 @@ class HIO(CellsProtocol):
         `AHEAD` and `HDG` are other published methods; the mechanism "torus-wave" has less variance.
     """
 
+    evidence_of = staticmethod(partition_boxes)
     record: Record
     epsilon: Any
     buckets: int | None
@@ -111,8 +117,3 @@ class HIO(CellsProtocol):
             label = ", ".join(f"{name} level {place}" for name, place in zip(levels, places, strict=True) if place)
             arms.append(Arm(label, part_mechanism(question, view, self.epsilon, self.oracle)))
         return Round(tuple(arms))
-
-    def advance(self, history: History, closing: bool = False) -> Round | Estimates:
-        (tallies,) = history
-        evidence = partition_boxes(self.question, self.base, tallies)
-        return {"boxes": Estimate.of(self.question, evidence, sources_of(tallies))}
