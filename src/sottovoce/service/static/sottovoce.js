@@ -1,1 +1,1 @@
-import{Na as a,Oa as s,Pa as o,Qa as e,Ra as t,Sa as n,Ta as r,a as i,na as m}from"./sottovoce-NGMAB67I.js";export{o as Manifest,a as Mechanism,s as Question,i as SottovoceError,m as Study,n as mechanism,r as open,t as seeded,e as version};
+import{Pa as a,Qa as s,Ra as o,Sa as e,Ta as t,Ua as r,Va as i,a as n,oa as m}from"./sottovoce-XUXDZIBL.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};
