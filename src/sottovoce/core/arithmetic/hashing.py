@@ -41,6 +41,16 @@ def derived_words(words: tuple[int, int], depth: int) -> tuple[int, int]:
     return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
 
 
+def public_ticket(label: bytes, count: int) -> int:
+    """A number below `count` that everyone computes from public bytes, uniformly: from SHA-256 with a counter."""
+    limit = (1 << 53) - (1 << 53) % count
+    for counter in range(1 << 16):
+        ticket = int.from_bytes(hashlib.sha256(label + counter.to_bytes(4, "big")).digest()[:8], "big") >> 11
+        if ticket < limit:
+            return ticket % count
+    raise AssertionError("No ticket in 65,536 draws.")
+
+
 def id_bytes(words: tuple[int, int]) -> bytes:
     """The 16-byte id whose two little-endian words these are."""
     return words[0].to_bytes(8, "little") + words[1].to_bytes(8, "little")

@@ -1,1 +1,1 @@
-import{Ca as a,Da as s,Ea as o,Fa as e,Ga as t,Ha as r,Ia as i,a as n,la as m}from"./sottovoce-I3IXZUUT.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};
+import{Na as a,Oa as s,Pa as o,Qa as e,Ra as t,Sa as n,Ta as r,a as i,na as m}from"./sottovoce-66PQZRSX.js";export{o as Manifest,a as Mechanism,s as Question,i as SottovoceError,m as Study,n as mechanism,r as open,t as seeded,e as version};
