@@ -94,6 +94,8 @@ OTHERS: tuple[tuple[str, Any, Sequence[Any]], ...] = (
     ("duchi-linf", sv.Box(-1, 1, 8), [[0, 0.5, -1, 1, 0, 0, 0.125, 0]]),
     ("sparse", sv.Sparse(70, 3, 2), [[], [[0, 2], [69, -0.5]], [[3, 0.25], [4, 1], [5, -2]]]),
     ("mask", sv.Sets(range(70), 5), [[], [0, 69], [3, 4, 5, 6, 7]]),
+    ("cells", sv.Sets(range(300), 3), [[], [0, 299], [3, 4, 5]]),
+    ("options", sv.Sets(range(70), 70), [[], [0, 69], list(range(70))]),
     ("square-wave", sv.Circle(24), [0, 12.5, 24]),
     ("square-wave", sv.Interval(0, 14, step="0.5"), [0, 3.5, 14]),
 )

@@ -6,6 +6,7 @@ import hashlib
 from fractions import Fraction
 
 WORD = 64
+_LARGEST = (1 << WORD) - 1
 
 
 def hash_value(a: int, b: int, value: int, g: int, bits: int = WORD) -> int:
@@ -31,6 +32,18 @@ def collision(g: int, bits: int = WORD) -> Fraction:
     small, larger = divmod(half, g)
     total = larger * (small + 1) ** 2 + (g - larger) * small**2
     return Fraction(total, half * half)
+
+
+def mixed_value(a: int, b: int, value: int, g: int) -> int:
+    """A value below g <= 2**32 that two words give to a number, by the mixing steps of SplitMix64.
+
+    Unlike `hash_value`, it has no algebraic structure: values of many numbers behave as if drawn independently. That
+    is not proven, and no privacy rests on it.
+    """
+    mixed = (value + 1) * 0x9E3779B97F4A7C15 + a & _LARGEST
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _LARGEST
+    mixed = ((mixed ^ b) ^ mixed >> 27) * 0x94D049BB133111EB & _LARGEST
+    return ((mixed ^ mixed >> 31) >> 32) * g >> 32
 
 
 def derived_words(words: tuple[int, int], depth: int) -> tuple[int, int]:
