@@ -28,6 +28,7 @@ from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.arithmetic.rational import odds, within
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.coins import SeededCoins
+<<<<<<< HEAD
 from sottovoce.core.domain import (
     Above,
     Bins,
@@ -42,6 +43,9 @@ from sottovoce.core.domain import (
     Select,
     Square,
 )
+=======
+from sottovoce.core.domain import Above, Bins, Clamp, Digit, Fields, Level, Merged, Powers, Prefix, Select, Square
+>>>>>>> origin/main
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.experiment import ExperimentArm
@@ -271,6 +275,7 @@ DOMAINS: tuple[Any, ...] = (
     Clamp(sv.Integers(-3, 10), 0, 3),
     Digit(sv.Interval(-3, 10), "0.7", 3, "0.1"),
     Level(sv.Integers(0, 9), 3, 2),
+    Merged(sv.Categories([3, 1, 0, 5, 9]), (2, 0, 2, 1, 1)),
     Prefix(sv.Categories([3, 1, 0, 5, 9]), 2),
     Select(PEOPLE, ["type", "age"]),
     Select(PEOPLE, ["bmi"]),

@@ -32,6 +32,7 @@ KINDS = {
     "pair": "core.domain.pair:Pair",
     "places": "core.domain.places:Places",
     "level": "core.domain.views:Level",
+    "merged": "core.domain.views:Merged",
     "powers": "core.domain.powers:Powers",
     "prefix": "core.domain.views:Prefix",
     "record": "core.domain.plain:Record",
