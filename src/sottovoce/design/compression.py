@@ -75,7 +75,7 @@ def build(
 def distortion_of(mechanism: Mechanism, prior: Any) -> float:
     """The largest probability, over the laws of a prior, that a report is another category than the answer."""
     view = mechanism.domain
-    classes: tuple[int, ...] = getattr(view, "classes", tuple(range(view.size or 0)))
+    classes: tuple[int, ...] = getattr(view, "parts", tuple(range(view.size or 0)))
     laws = _laws(prior, len(classes))
     own = np.array([float(mechanism.channel.likelihood(place, place)) for place in range(max(classes) + 1)])
     first = [classes.index(place) for place in range(len(own) - 1)]

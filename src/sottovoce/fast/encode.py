@@ -245,12 +245,12 @@ def _(domain: Text, values: list[Any]) -> Codes:
 @_at_once.register
 def _(domain: Merged, array: NDArray[Any], threads: int | None) -> Codes | None:
     codes = _at_once(domain.of, array, threads)
-    return None if codes is None else np.array(domain.classes, np.uint32)[codes]
+    return None if codes is None else np.array(domain.parts, np.uint32)[codes]
 
 
 @_listed.register
 def _(domain: Merged, values: list[Any]) -> Codes:
-    return np.array(domain.classes, np.uint32)[_listed(domain.of, values)]
+    return np.array(domain.parts, np.uint32)[_listed(domain.of, values)]
 
 
 def _one_by_one(domain: Domain, values: list[Any]) -> Codes:

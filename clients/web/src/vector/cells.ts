@@ -1,4 +1,4 @@
-/** Views that few studies need: tables of groups, digits of numbers, some numbers of a vector, and merged categories. */
+/** Views that few studies need: tables of groups, digits of numbers, and some numbers of a vector. */
 import type { Code } from "../channel/channel";
 import { floorDiv, mod } from "../core/bytes";
 import { decimal } from "../core/decimal";
@@ -51,7 +51,7 @@ class Digit extends NumberView {
 define(DOMAINS, "digit", Digit, { of: (spec: unknown): Range => numeric(spec), width: decimal, base: integer(2n, 1n << 20n), origin: decimal });
 
 /** Some numbers of a vector, side by side. */
-class Places extends View {
+class Entries extends View {
   constructor(
     override readonly seen: Domain,
     readonly places: number[],
@@ -68,22 +68,4 @@ class Places extends View {
   }
 }
 
-define(DOMAINS, "places", Places, { of: domainFrom, places: listOf(count(0n, MOST_COORDINATES - 1n)) });
-
-/** Categories of which some count as one. */
-class Merged extends View {
-  constructor(
-    seen: Domain,
-    readonly classes: number[],
-  ) {
-    super(seen);
-    const merged = Math.max(...classes) + 1;
-    valid(finite(seen) === BigInt(classes.length) && new Set(classes).size === merged && merged > 1, "classes");
-    this.size = BigInt(merged);
-  }
-  encode(value: unknown): bigint {
-    return BigInt(this.classes[Number(this.seen.encode(value))]!);
-  }
-}
-
-define(DOMAINS, "merged", Merged, { of: domainFrom, classes: listOf(count(0n, 65535n)) });
+define(DOMAINS, "entries", Entries, { of: domainFrom, places: listOf(count(0n, MOST_COORDINATES - 1n)) });

@@ -1,49 +1,3 @@
-<<<<<<< HEAD
-"""`Places`: some numbers of a vector, side by side."""
-
-from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
-
-from sottovoce.core.declared import declared, delegated, integers, part
-from sottovoce.core.domain.base import Domain, View, domain_from_spec
-from sottovoce.core.domain.box import MAX_DIMENSIONS, Box
-from sottovoce.core.params import reject
-
-
-@declared
-class Places(View):
-    """The code is the tuple of the numbers at these places of a vector, in the order of `places`."""
-
-    kind: ClassVar[str] = "places"
-    of: Box = part("domain", domain_from_spec)
-    places: tuple[int, ...] = integers(0, MAX_DIMENSIONS - 1)
-
-    def __init__(self, of: Box, places: Iterable[int]) -> None:
-        self.hold(of, places)
-
-    def check_fields(self) -> None:
-        if not isinstance(self.of, Box):
-            raise reject("of", self.kind, "a Box", self.of)
-        if not self.places or len(set(self.places)) < len(self.places) or max(self.places) >= self.of.dimensions:
-            raise reject("places", self.kind, f"different places below {self.of.dimensions}", self.places)
-
-    parts = delegated("coordinates")
-
-    @property
-    def coordinates(self) -> Sequence[Domain]:
-        """The range of each of these numbers."""
-        return [self.of.side] * len(self.places)
-
-    def encode(self, value: object) -> tuple[Any, ...]:
-        numbers = self.of.encode(value)
-        return tuple(numbers[place] for place in self.places)
-
-    def labels(self) -> Sequence[object]:
-        """The places in the vector."""
-        return list(self.places)
-=======
 """Views that see codes in parts, levels or merged: the finest codes behind them, and the part of each of these."""
 
 from __future__ import annotations
@@ -85,4 +39,3 @@ def counts_of(view: Domain) -> tuple[int, ...]:
     """How many parts each field has; one number where the parts are those of all fields together."""
     parts: Sequence[tuple[str, Any]] = view.parts if isinstance(view, Select) else [("", view)]
     return tuple(field.size or 0 for _, field in parts)
->>>>>>> origin/main
