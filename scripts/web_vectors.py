@@ -33,7 +33,6 @@ from sottovoce.core.domain import (
     Bins,
     Clamp,
     Digit,
-    Entries,
     Fields,
     Level,
     Merged,
@@ -41,6 +40,7 @@ from sottovoce.core.domain import (
     Prefix,
     Select,
     Square,
+    VectorPart,
 )
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange import codec
@@ -277,7 +277,7 @@ DOMAINS: tuple[Any, ...] = (
     Select(PEOPLE, ["bmi"]),
     Fields(PEOPLE, ["type", "age"]),
     Square(sv.Interval(0, 10), "0.3"),
-    Entries(sv.Box("-0.5", 1, 2), [1]),
+    VectorPart(sv.Box("-0.5", 1, 2), [1]),
     Powers(sv.Integers(0, 10), "1.5"),
 )
 

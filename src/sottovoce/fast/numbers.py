@@ -25,7 +25,6 @@ from sottovoce.core.domain import (
     Circle,
     Clamp,
     Domain,
-    Entries,
     Fields,
     Integers,
     Interval,
@@ -35,6 +34,7 @@ from sottovoce.core.domain import (
     Sets,
     Sparse,
     Square,
+    VectorPart,
 )
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.core.mechanism import Mechanism
@@ -210,7 +210,7 @@ def _(domain: Powers, channel: Channel, values: Any, threads: int | None) -> NDA
 
 
 @_codes.register
-def _(domain: Entries, channel: Channel, values: Any, threads: int | None) -> NDArray[np.uint64]:
+def _(domain: VectorPart, channel: Channel, values: Any, threads: int | None) -> NDArray[np.uint64]:
     """A row for each vector: the position of each chosen number. All numbers of a vector must lie in its range."""
     grids, box = [need(part, Rounded).rounding for part in channel.parts], domain.of
     array = rectangle(box, values)

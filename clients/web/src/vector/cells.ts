@@ -51,7 +51,7 @@ class Digit extends NumberView {
 define(DOMAINS, "digit", Digit, { of: (spec: unknown): Range => numeric(spec), width: decimal, base: integer(2n, 1n << 20n), origin: decimal });
 
 /** Some numbers of a vector, side by side. */
-class Entries extends View {
+class VectorPart extends View {
   constructor(
     override readonly seen: Domain,
     readonly places: number[],
@@ -68,4 +68,4 @@ class Entries extends View {
   }
 }
 
-define(DOMAINS, "entries", Entries, { of: domainFrom, places: listOf(count(0n, MOST_COORDINATES - 1n)) });
+define(DOMAINS, "vector-part", VectorPart, { of: domainFrom, places: listOf(count(0n, MOST_COORDINATES - 1n)) });

@@ -25,7 +25,7 @@ KINDS = {
     "circle": "core.domain.circle:Circle",
     "clamp": "core.domain.clamp:Clamp",
     "digit": "core.domain.digit:Digit",
-    "entries": "core.domain.fields:Entries",
+    "vector-part": "core.domain.fields:VectorPart",
     "fields": "core.domain.fields:Fields",
     "integers": "core.domain.plain:Integers",
     "interval": "core.domain.plain:Interval",

@@ -1,4 +1,4 @@
-"""`Fields` and `Entries`: some fields of a record, or some numbers of a vector, side by side."""
+"""`Fields` and `VectorPart`: some fields of a record, or some numbers of a vector, side by side."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class Fields(View):
 
 
 @declared
-class Entries(View):
+class VectorPart(View):
     """The code is the tuple of the numbers at these places of a vector, in the order of `places`."""
 
-    kind: ClassVar[str] = "entries"
+    kind: ClassVar[str] = "vector-part"
     of: Box = part("domain", domain_from_spec)
     places: tuple[int, ...] = integers(0, MAX_DIMENSIONS - 1)
 

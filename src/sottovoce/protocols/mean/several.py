@@ -8,7 +8,7 @@ from math import ceil, sqrt
 from typing import Any
 
 from sottovoce.core.channel import Each
-from sottovoce.core.domain import Box, Domain, Entries, Fields, Record
+from sottovoce.core.domain import Box, Domain, Fields, Record, VectorPart
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, check_people, reject
 from sottovoce.core.question import Attributes, Question, VectorMean
@@ -84,7 +84,7 @@ class AdaptiveMeansRounds(Protocol):
         """The question about some of the numbers."""
         record: Any = self.domain
         if not record.fields:
-            return VectorMean(Entries(record, map(int, names)))
+            return VectorMean(VectorPart(record, map(int, names)))
         return Attributes(record if len(names) == len(record.fields) else Fields(record, names))
 
     @property
