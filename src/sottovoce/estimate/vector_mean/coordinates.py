@@ -26,13 +26,14 @@ from sottovoce.estimate.mean.readings import numbers_at
 from sottovoce.estimate.mean.single import hides_rare_answers
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.request import IntervalRequest, Method, Target
-from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
+from sottovoce.estimate.vector_mean.base import UNNAMED
+from sottovoce.estimate.vector_mean.combine import VectorOfTally
 
 _TRIED = 257  # slopes of the lines under which noise is bounded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CoordinatesEvidence(VectorEvidence):
+class CoordinatesEvidence(VectorOfTally):
     """Reports of each coordinate read as numbers, whose mean is that of the answers.
 
     A coordinate may have fewer reports than there are participants: each report contains randomly chosen coordinates.

@@ -1,0 +1,86 @@
+"""The mean of each coordinate from several tallies: weighted sums of independent means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.question import Question
+from sottovoce.estimate.axes import Axes
+from sottovoce.estimate.evidence import NOT_POOLED, Bounds, Evidence, Flags, Floats, weighted_without_fakes
+from sottovoce.estimate.fakes import FakeReports
+from sottovoce.estimate.heterogeneity import of_parts
+from sottovoce.estimate.request import Method, Target
+from sottovoce.estimate.vector_mean.base import VectorEvidence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CombinedVectorEvidence(VectorEvidence):
+    """Independent vectors of means and their weights, which sum to one and do not depend on the reports."""
+
+    methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
+    default: ClassVar[Method] = Method.NORMAL
+    parts: tuple[VectorEvidence, ...]
+    weights: Floats
+
+    @property
+    def n(self) -> int:
+        return sum(part.n for part in self.parts)
+
+    @property
+    def axes(self) -> Axes:
+        return self.parts[0].axes
+
+    @property
+    def question(self) -> Question | None:
+        return self.parts[0].question
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        return self.parts[0].limits
+
+    def values(self) -> Floats:
+        return np.asarray(self.weights @ np.stack([part.values() for part in self.parts]))
+
+    def variances(self, target: Target) -> Floats:
+        return np.asarray(self.weights**2 @ np.stack([part.variances(target) for part in self.parts]))
+
+    def without_fakes(self, fakes: FakeReports) -> Bounds | None:
+        weights = np.repeat(self.weights[:, None], len(self.values()), axis=1)
+        return weighted_without_fakes(fakes, self.values(), weights, self.parts)
+
+    def normal_is_poor(self) -> Flags:
+        return np.asarray(np.any([part.normal_is_poor() for part in self.parts], axis=0))
+
+    def _doubt(self, poor: int) -> str:
+        return f"{poor} of {len(self.values())} coordinates: some budgets have too few reports to know their variance."
+
+    @property
+    def heterogeneity(self) -> float:
+        """The p-value of the hypothesis that all parts have the same means."""
+        return of_parts(self.parts)
+
+
+class VectorOfTally(VectorEvidence):
+    """Means of coordinates from one tally."""
+
+    __slots__ = ()
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> CombinedVectorEvidence:
+        parts = tuple(part for part in (self, *others) if isinstance(part, VectorEvidence))
+        if weights is None or len(parts) <= len(others):
+            raise ParameterError(NOT_POOLED)
+        scaled = np.asarray(weights, float)
+        if (
+            scaled.shape != (len(parts),)
+            or not (scaled > 0).all()
+            or any(one.question != self.question for one in parts)
+        ):
+            raise ParameterError(
+                "Combining vectors needs the same coordinates in each tally, and a positive weight for each."
+            )
+        return CombinedVectorEvidence(parts, scaled / scaled.sum())
