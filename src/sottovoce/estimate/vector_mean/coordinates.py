@@ -141,7 +141,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence
     known = _profile(channel)
     between = not all(holds_every_code(part, grid) for part, grid in set(zip(parts, grids, strict=True)))
     noises = np.fmin(_noise(channel, second, between=between), spreads)
-    lows, steps = _ranges(grids, parts)
+    lows, steps = ranges_of(grids, parts)
     room = BitCoordinatesEvidence if outputs == 2 else CoordinatesEvidence
     return room(
         n,
@@ -160,7 +160,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence
     )
 
 
-def _ranges(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats, Floats]:
+def ranges_of(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats, Floats]:
     """The least answer of each coordinate, and the step of its grid; most coordinates are alike."""
     known: dict[tuple[Rounding, Domain], tuple[float, float]] = {}
     for grid, part in set(zip(grids, parts, strict=True)):
@@ -213,7 +213,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     counted = facets.need(channel, facets.Coordinates)
     reports = n * counted.chosen / len(parts)
     known, grids = _profile(channel), counted.roundings
-    lows, steps = _ranges(grids, parts)
+    lows, steps = ranges_of(grids, parts)
     beliefs = [truth] * len(parts) if isinstance(truth, Prior) else truth
     if isinstance(beliefs, (list, tuple)) and len(beliefs) == len(parts) and isinstance(beliefs[0], Prior):
         missed = 1 / reports if target == Target.POPULATION else 1 / reports - 1 / n
