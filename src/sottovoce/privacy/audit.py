@@ -28,8 +28,7 @@ from sottovoce.core.channel.closed_forms import Guarded
 from sottovoce.core.channel.facets import Coordinates, Divergent, Rounded, facet, need, stages_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
-from sottovoce.core.domain import Domain
-from sottovoce.core.errors import DomainError, ParameterError, ReportError, SottovoceError, TooLargeError
+from sottovoce.core.errors import ParameterError, ReportError, TooLargeError
 from sottovoce.core.exact import (
     COARSE,
     COPIED,
@@ -47,7 +46,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.specs import canonical
 from sottovoce.privacy.certificate import NOT_EXACT, Certificate
-from sottovoce.privacy.declared import code_problems, instance_problems, part_problems
+from sottovoce.privacy.declared import code_problems, domain_problems, instance_problems, part_problems
 from sottovoce.privacy.drawn import (
     NOT_REPEATABLE,
     SOME_ID,
@@ -62,7 +61,7 @@ from sottovoce.privacy.drawn import (
     watch_messages,
     watch_nodes,
 )
-from sottovoce.privacy.follow import AGAIN, Codes, MessageCoins, NoCoins, message_spans
+from sottovoce.privacy.follow import AGAIN, Codes, MessageCoins, message_spans
 from sottovoce.privacy.forever import closed_ratio, cohort_of, forever_problems, memo_problems
 from sottovoce.privacy.problems import (
     BETWEEN,
@@ -71,11 +70,7 @@ from sottovoce.privacy.problems import (
     FAILED,
     IDEAL_EXCESS,
     INFINITE,
-    LATE_REFUSAL,
     LENGTH,
-    NO_CODE,
-    NOT_REFUSED,
-    REPORTED,
     UNPROVEN,
     WRONG_DELTA,
     WRONG_LAW,
@@ -173,33 +168,6 @@ def _not_enumerable(subject: object) -> str:
     if not callable(subject):
         return f"An audit needs a mechanism or a channel. Got {type(subject).__name__}."
     return "The coins of a function cannot be enumerated: use sottovoce.privacy.blackbox.audit_black_box for it."
-
-
-def domain_problems(mechanism: Mechanism) -> Iterator[str]:
-    """Values outside the domain must be refused before a coin is drawn; all others must have a code."""
-    declared = mechanism.domain.foreign()
-    for value in declared:
-        coins = NoCoins()
-        try:
-            _ = mechanism.remember(value, coins) if stages_of(mechanism.channel) else mechanism.randomize(value, coins)
-        except DomainError:
-            if coins.touched:
-                yield LATE_REFUSAL
-        except (SottovoceError, TypeError, ValueError, ArithmeticError, LookupError):
-            yield NOT_REFUSED
-        else:
-            yield REPORTED
-    # Values that almost every domain refuses, whatever this one declares: they may lack a code.
-    for value in Domain.foreign(mechanism.domain):
-        try:
-            code = mechanism.domain.encode(value)
-        except DomainError:
-            continue
-        except (SottovoceError, TypeError, ValueError, ArithmeticError, LookupError):
-            yield NOT_REFUSED
-        else:
-            if mechanism.domain.size is not None and code not in range(mechanism.domain.size):
-                yield NO_CODE
 
 
 def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) -> Mechanism:
