@@ -22,6 +22,7 @@ from sottovoce.protocols.nested.parallel import Branch
 PROTOCOLS = {
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "AdaptiveMeansRounds": "protocols.mean.several:AdaptiveMeansRounds",
+    "AskInTurn": "protocols.nested.again:AskInTurn",
     "AskEveryone": "protocols.ask:AskEveryone",
     "AskOneOf": "protocols.ask:AskOneOf",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
