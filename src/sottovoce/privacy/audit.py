@@ -46,7 +46,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.specs import canonical
 from sottovoce.privacy.certificate import NOT_EXACT, Certificate
-from sottovoce.privacy.declared import code_problems, domain_problems, instance_problems, part_problems
+from sottovoce.privacy.declared import code_problems, instance_problems, part_problems
 from sottovoce.privacy.drawn import (
     NOT_REPEATABLE,
     SOME_ID,
@@ -76,6 +76,7 @@ from sottovoce.privacy.problems import (
     WRONG_LAW,
     WRONG_RATIO,
 )
+from sottovoce.privacy.refusals import domain_problems
 from sottovoce.privacy.worst import WorstCase, unused_budget
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance

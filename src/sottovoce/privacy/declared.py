@@ -1,4 +1,4 @@
-"""Declarations that the audit relies on: the codes, parts and small instances of a channel, and the domain."""
+"""Declarations of a channel that the audit relies on: its codes, its parts and its small instances."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from itertools import zip_longest
 
 from sottovoce.core.channel import Channel
 from sottovoce.core.channel.base import nested
-from sottovoce.core.channel.facets import stages_of
-from sottovoce.core.domain import Domain
-from sottovoce.core.errors import DomainError, SottovoceError
-from sottovoce.core.mechanism import Mechanism
-from sottovoce.privacy.follow import NoCoins
-from sottovoce.privacy.problems import LATE_REFUSAL, NO_CODE, NOT_REFUSED, REPORTED
 
 WRONG_CODES = "The channel does not list all codes that it takes."
 OTHER_CLASSES = "A small instance is made of other classes than the channel, so it proves nothing."
@@ -44,30 +38,3 @@ def instance_problems(channel: Channel, instance: Channel) -> Iterator[str]:
 
 def _classes(channel: Channel) -> set[type[Channel]]:
     return {type(part) for part in (channel, *nested(channel))}
-
-
-def domain_problems(mechanism: Mechanism) -> Iterator[str]:
-    """Values outside the domain must be refused before a coin is drawn; all others must have a code."""
-    declared = mechanism.domain.foreign()
-    for value in declared:
-        coins = NoCoins()
-        try:
-            _ = mechanism.remember(value, coins) if stages_of(mechanism.channel) else mechanism.randomize(value, coins)
-        except DomainError:
-            if coins.touched:
-                yield LATE_REFUSAL
-        except (SottovoceError, TypeError, ValueError, ArithmeticError, LookupError):
-            yield NOT_REFUSED
-        else:
-            yield REPORTED
-    # Values that almost every domain refuses, whatever this one declares: they may lack a code.
-    for value in Domain.foreign(mechanism.domain):
-        try:
-            code = mechanism.domain.encode(value)
-        except DomainError:
-            continue
-        except (SottovoceError, TypeError, ValueError, ArithmeticError, LookupError):
-            yield NOT_REFUSED
-        else:
-            if mechanism.domain.size is not None and code not in range(mechanism.domain.size):
-                yield NO_CODE

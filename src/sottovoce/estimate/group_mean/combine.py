@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import Question
-from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Flags, Floats
 from sottovoce.estimate.group_mean.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.group_mean.views import GroupEvidence
-from sottovoce.estimate.heterogeneity import of_parts
+from sottovoce.estimate.parts import OfParts
 from sottovoce.estimate.remembered import remembered
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CombinedGroupMeansEvidence(GroupEvidence):
+class CombinedGroupMeansEvidence(OfParts, GroupEvidence):
     """Sizes and sums of each group, added over independent tallies with weights that do not depend on the reports.
 
     Sizes and sums are unbiased for every weight, if all tallies describe one population. A mean is their ratio, shown
@@ -37,22 +35,6 @@ class CombinedGroupMeansEvidence(GroupEvidence):
     quality: ClassVar[str] = "ratios of unbiased sums and sizes"
     parts: tuple[GroupMeansEvidence, ...]
     weights: Floats  # of a report of each part; their mean over all reports is one
-
-    @property
-    def n(self) -> int:
-        return sum(part.n for part in self.parts)
-
-    @property
-    def axes(self) -> Axes:
-        return self.parts[0].axes
-
-    @property
-    def question(self) -> Question | None:
-        return self.parts[0].question
-
-    @property
-    def limits(self) -> tuple[Any, Any]:
-        return self.parts[0].limits
 
     @property
     def centre(self) -> float:
@@ -85,11 +67,6 @@ class CombinedGroupMeansEvidence(GroupEvidence):
         parts = zip(self.weights, self.parts, strict=True)
         sums = sum(w**2 * part.combined(part.centre - values, target) for w, part in parts)
         return np.asarray(sums / np.outer(sizes, sizes))
-
-    @property
-    def heterogeneity(self) -> float:
-        """The p-value of the hypothesis that all parts have the same means."""
-        return of_parts(self.parts)
 
     @remembered
     def _plain(self, target: Target) -> Ratios:

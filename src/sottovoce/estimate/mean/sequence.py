@@ -19,7 +19,7 @@ import numpy as np
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.question import Mean, Question
+from sottovoce.core.question import Question
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Floats
 from sottovoce.estimate.mean.combine import precision
@@ -47,6 +47,7 @@ class SequenceEvidence(SingleMean):
     """
 
     methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL, Method.HOEFFDING, Method.BETTING, Method.ANYTIME)
+    why_poor: ClassVar[str] = f"they are too few to know their own variance. The {Method.BETTING}"
     readings: Floats
     precisions: Floats  # one over the expected variance of each reading
     lows: Floats  # the least possible reading of each report
@@ -62,10 +63,6 @@ class SequenceEvidence(SingleMean):
     def weights(self) -> Floats:
         """The weight of each report; they sum to one."""
         return np.asarray(self.precisions / self.precisions.sum())
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.ends
 
     def values(self) -> Floats:
         return np.array([float(self.weights @ self.readings)])
@@ -88,10 +85,6 @@ class SequenceEvidence(SingleMean):
         counted = 1 / float((self.weights**2).sum())  # as many reports of equal weight
         spread, (low, high) = float(self.variances(Target.POPULATION)[0]) * counted, self.ends
         return bool(hides_rare_answers(spread, counted, max(high - mean, mean - low)))
-
-    @property
-    def why_poor(self) -> str:
-        return f"they are too few to know their own variance. The {Method.BETTING}"
 
     def other_interval(self, request: IntervalRequest) -> Bounds:
         if request.method == Method.HOEFFDING:
@@ -149,8 +142,6 @@ def sequence_mean(messages: Iterable[tuple[Mechanism, bytes]]) -> Estimate:
     if not pairs or any(one.question != pairs[0][0].question for one, _ in pairs):
         raise ParameterError("A sequence needs at least one report, all of mechanisms for the mean of one domain.")
     question = pairs[0][0].question
-    if not isinstance(question, Mean):
-        raise ParameterError(f"A sequence of reports is about the mean of a number, not about a {question.noun}.")
     used = {id(mechanism): mechanism for mechanism, _ in pairs}
     reports = [codec.split(mechanism.channel, message) for mechanism, message in pairs]
     if len({report_id for report_id, _ in reports}) < len(reports):

@@ -4,44 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question import Question
-from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import NOT_POOLED, Bounds, Evidence, Flags, Floats, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
-from sottovoce.estimate.heterogeneity import of_parts
+from sottovoce.estimate.parts import OfParts
 from sottovoce.estimate.request import Method, Target
 from sottovoce.estimate.vector_mean.base import VectorEvidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CombinedVectorEvidence(VectorEvidence):
+class CombinedVectorEvidence(OfParts, VectorEvidence):
     """Independent vectors of means and their weights, which sum to one and do not depend on the reports."""
 
     methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
     default: ClassVar[Method] = Method.NORMAL
     parts: tuple[VectorEvidence, ...]
     weights: Floats
-
-    @property
-    def n(self) -> int:
-        return sum(part.n for part in self.parts)
-
-    @property
-    def axes(self) -> Axes:
-        return self.parts[0].axes
-
-    @property
-    def question(self) -> Question | None:
-        return self.parts[0].question
-
-    @property
-    def limits(self) -> tuple[Any, Any]:
-        return self.parts[0].limits
 
     def values(self) -> Floats:
         return np.asarray(self.weights @ np.stack([part.values() for part in self.parts]))
@@ -58,11 +40,6 @@ class CombinedVectorEvidence(VectorEvidence):
 
     def _doubt(self, poor: int) -> str:
         return f"{poor} of {len(self.values())} coordinates: some budgets have too few reports to know their variance."
-
-    @property
-    def heterogeneity(self) -> float:
-        """The p-value of the hypothesis that all parts have the same means."""
-        return of_parts(self.parts)
 
 
 class VectorOfTally(VectorEvidence):

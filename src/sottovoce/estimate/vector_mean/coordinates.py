@@ -170,13 +170,19 @@ def ranges_of(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Float
     return np.array(lows), np.array(steps)
 
 
+def coordinates_apart(channel: Channel) -> SampledCoordinates | None:
+    """The channel as one whose coordinates have noise of their own each; None for others."""
+    return channel if isinstance(channel, SampledCoordinates) else None
+
+
 @lru_cache(maxsize=16)
 def _profile(channel: Channel) -> Profile:
     """Mean and variance of the reading at each point of a coordinate's grid, in steps."""
     counted = facets.need(channel, facets.Coordinates)
     steps = counted.roundings[0].steps
-    if isinstance(channel, SampledCoordinates):
-        return profile(Then(Rounding(0, steps, steps), channel.inner))
+    apart = coordinates_apart(channel)
+    if apart is not None:
+        return profile(Then(Rounding(0, steps, steps), apart.inner))
     moments = [counted.part_moments(point) for point in range(steps + 1)]
     means = np.array([float(first) for first, _ in moments])
     return Profile(0.0, 1.0, means, np.array([float(second - first**2) for first, second in moments]))

@@ -16,7 +16,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.mean.readings import numbers_at
-from sottovoce.estimate.vector_mean.coordinates import ranges_of
+from sottovoce.estimate.vector_mean.coordinates import coordinates_apart, ranges_of
 from sottovoce.fast.batch import Reports
 
 
@@ -82,8 +82,8 @@ def _first(channel: SampledCoordinates, public: NDArray[np.uint64]) -> NDArray[n
 
 def _sampled(mechanism: Mechanism) -> SampledCoordinates:
     """The channel of a mechanism whose reports contain several coordinates."""
-    channel = mechanism.channel
-    if not isinstance(channel, SampledCoordinates) or channel.count < 2:
+    channel = coordinates_apart(mechanism.channel)
+    if channel is None or channel.count < 2:
         raise ParameterError(
             f"The reports of this {mechanism.name} do not contain two coordinates each. Use split-epsilon, or sampled"
             " with count=2 or more."
