@@ -26,7 +26,7 @@ class CombinedVectorEvidence(OfParts, VectorEvidence):
     weights: Floats
 
     def values(self) -> Floats:
-        return np.asarray(self.weights @ np.stack([part.values() for part in self.parts]))
+        return np.asarray(np.average([part.values() for part in self.parts], axis=0, weights=self.weights))
 
     def variances(self, target: Target) -> Floats:
         return np.asarray(self.weights**2 @ np.stack([part.variances(target) for part in self.parts]))
@@ -52,11 +52,8 @@ class VectorOfTally(VectorEvidence):
         if weights is None or len(parts) <= len(others):
             raise ParameterError(NOT_POOLED)
         scaled = np.asarray(weights, float)
-        if (
-            scaled.shape != (len(parts),)
-            or not (scaled > 0).all()
-            or any(one.question != self.question for one in parts)
-        ):
+        same = all(part.question == self.question for part in parts)
+        if scaled.shape != (len(parts),) or not (scaled > 0).all() or not same:
             raise ParameterError(
                 "Combining vectors needs the same coordinates in each tally, and a positive weight for each."
             )
