@@ -36,7 +36,7 @@ class CombinedVectorEvidence(OfParts, VectorEvidence):
         return weighted_without_fakes(fakes, self.values(), weights, self.parts)
 
     def normal_is_poor(self) -> Flags:
-        return np.asarray(np.any([part.normal_is_poor() for part in self.parts], axis=0))
+        return np.asarray(np.logical_or.reduce([part.normal_is_poor() for part in self.parts]))
 
     def _doubt(self, poor: int) -> str:
         return f"{poor} of {len(self.values())} coordinates: some budgets have too few reports to know their variance."
