@@ -148,9 +148,9 @@ def sequence_mean(messages: Iterable[tuple[Mechanism, bytes]]) -> Estimate:
         raise ParameterError("Two messages of the sequence have the same id: each report is counted once.")
     numbers = [_numbers(mechanism)[report] for (mechanism, _), (_, report) in zip(pairs, reports, strict=True)]
     laws = {key: (precision(one, 1), _numbers(one).min(), _numbers(one).max()) for key, one in used.items()}
-    each = np.array([laws[id(mechanism)] for mechanism, _ in pairs])
+    precisions, lows, highs = np.array([laws[id(mechanism)] for mechanism, _ in pairs]).T
     ends = numbers_of(pairs[0][0]).ends
-    evidence = SequenceEvidence(np.array(numbers), *each.T, ends, question)
+    evidence = SequenceEvidence(np.array(numbers), precisions, lows, highs, ends, question)
     counts = Counter(mechanism for mechanism, _ in pairs)
     sources = [EstimateSource(mechanism, n) for mechanism, n in counts.items()]
     estimate = Estimate.of(question, evidence, sources)
