@@ -31,6 +31,8 @@ PROTOCOLS = {
     "ParityBlocks": "protocols.shares.parities:ParityBlocks",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
     "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",
+    "RangeSearchDistribution": "protocols.ranges.distribution:RangeSearchDistribution",
+    "RangeSearchGroupMean": "protocols.ranges.groups:RangeSearchGroupMean",
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
     "RangeSearchRounds": "protocols.ranges.search:RangeSearchRounds",
     "SampledAttributes": "protocols.shares.attributes:SampledAttributes",
@@ -40,6 +42,7 @@ PROTOCOLS = {
     "QuantileBinarySearch": "protocols.quantile.binary_search:QuantileBinarySearch",
     "QuantileGradient": "protocols.quantile.gradient:QuantileGradient",
     "QuantileRounds": "protocols.quantile.rounds:QuantileRounds",
+    "TrimmedMeanRounds": "protocols.ranges.trimmed:TrimmedMeanRounds",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 
