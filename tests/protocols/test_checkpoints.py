@@ -12,6 +12,9 @@ import sottovoce as sv
 from sottovoce.core.late import load
 from sottovoce.core.round import Arm, Protocol
 from sottovoce.protocols.ask import AskEveryone, AskOneOf
+from sottovoce.protocols.boxes.ahead import AHEAD
+from sottovoce.protocols.boxes.hdg import HDG
+from sottovoce.protocols.boxes.hio import HIO
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.mean.several import AdaptiveMeansRounds
@@ -23,7 +26,10 @@ from sottovoce.protocols.quantile.binary_search import QuantileBinarySearch
 from sottovoce.protocols.quantile.gradient import QuantileGradient
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound
 from sottovoce.protocols.ranges.densest import DensestInterval
+from sottovoce.protocols.ranges.distribution import RangeSearchDistribution
+from sottovoce.protocols.ranges.groups import RangeSearchGroupMean
 from sottovoce.protocols.ranges.search import RangeSearchRounds
+from sottovoce.protocols.ranges.trimmed import TrimmedMeanRounds
 from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.personal import PersonalBudgetShares
 from sottovoce.protocols.simulate import rounds
@@ -43,6 +49,7 @@ BITS = sv.Record({name: sv.Integers(0, 1) for name in "abc"})
 BINARY = [{"a": int(a) % 2, "b": int(a) // 2 % 2, "c": int(a) // 4} for a in WHOLE[:900]]
 TWO_NUMBERS = sv.Record({"a": sv.Integers(0, 7), "b": sv.Interval(0, 10)})
 PAIRS = sv.Record({"a": sv.Integers(0, 7), "c": sv.Categories(["x", "y"])})
+ROWS = [{"a": one["a"] % 8, "c": one["c"]} for one in RECORDS]
 
 # A protocol and answers for each of them; several where methods differ in their rounds.
 CASES: dict[str, tuple[Protocol, Any]] = {
@@ -86,6 +93,9 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
         ),
         WHOLE,
     ),
+    "AHEAD": (AHEAD(PAIRS, 2, len(ROWS)), ROWS),
+    "HDG": (HDG(PAIRS, 2, N), ROWS),
+    "HIO": (HIO(PAIRS, 2, branching=2), ROWS),
     "QuantileBayesSearch": (QuantileBayesSearch(RANGE, "0.5", 2, N, rounds=8, parts=64), NEAR),
     "QuantileGradient": (QuantileGradient(RANGE, "0.5", 2, N, rounds=6), NEAR),
     "QuantileBinarySearch": (QuantileBinarySearch(RANGE, "0.5", 2, N, rounds=6), NEAR),
@@ -93,10 +103,16 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
     "RangeSearchRounds": (RangeSearchRounds(WIDE, 2, N, method="hybrid", search="0.2"), NORMAL[:1_200]),
     "TableViews": (sv.TableViews(PAIRS, [["a", "c"]], 2), [{"a": one["a"], "c": one["c"]} for one in RECORDS]),
     "ParityBlocks": (ParityBlocks(BITS, 2, 2, ["cells 2", "even 3"], [1, 1]), BINARY),
+    "RangeSearchDistribution": (RangeSearchDistribution(WIDE, 2, N, 8, method="haar", search="0.2"), NORMAL[:1_200]),
+    "RangeSearchGroupMean": (
+        RangeSearchGroupMean(sv.Categories(["a", "b"]), WIDE, 2, N, search="0.2"),
+        [("ab"[place % 2], number) for place, number in enumerate(NORMAL[:1_200])],
+    ),
+    "TrimmedMeanRounds": (TrimmedMeanRounds(WIDE, "0.2", 2, N, method="hybrid", rounds=2), NORMAL),
     "ClampedMeanRound": (ClampedMeanRound(WIDE, 2, 119, "126.5", N, method="hybrid"), NORMAL),
 }
 EVERY = CASES | NESTED
-LONG = {"RangeSearch", "RangeSearchRounds"}
+LONG = {"RangeSearch", "RangeSearchRounds", "RangeSearchDistribution", "RangeSearchGroupMean"}
 EACH = [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in EVERY]
 
 

@@ -84,8 +84,9 @@ def text(rows: Sequence[Row]) -> str:
     return (
         f"`TrimmedMeanRounds` without the {float(SHARE):.0%} smallest and the {float(SHARE):.0%} largest numbers, and"
         " with them moved to the quantiles. Ranges are far too wide, and nothing else is known. `error` is the root"
-        f" mean square error over {rows[0]['runs']} runs, with its standard error. `width` is half the median width of the"
-        f" 95 % interval over 1.96 of these errors: 1 is ideal.\n\n{lines}"
+        f" mean square error over {rows[0]['runs']} runs, with its standard error. `width` is half the median width of"
+        " the 95 % interval over 1.96 of these errors: 1 is ideal."
+        f"\n\n{lines}"
     )
 
 

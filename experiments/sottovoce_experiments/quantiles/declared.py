@@ -21,8 +21,8 @@ How near `QuantileRounds` comes to the least possible error, and how often its i
 law of its counts.
 
 The table under "Error and coverage" was measured before later rounds asked about more thresholds near narrow heaps, and
-before intervals came from the likelihood of rising shares: its coverage and widths are those of the earlier interval. It
-has six of the seven cases that the command runs now. "Published methods" was measured with the search that ships.
+before intervals came from the likelihood of rising shares: its coverage and widths are those of the earlier interval.
+It has six of the seven cases that the command runs now. "Published methods" was measured with the search that ships.
 """,
 )
 SIZES = ((1.0, 10_000), (1.0, 100_000), (1.0, 1_000_000), (0.5, 10_000), (2.0, 100_000))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Bounds, Evidence, Floats
 from sottovoce.estimate.frequency.supports import clopper_pearson
@@ -52,15 +53,13 @@ class TrimmedMeanEvidence(SingleMean):
     default: ClassVar[Method] = Method.CAUTIOUS
     label: ClassVar[str] = "trimmed mean"
     about: ClassVar[str] = "The mean without the {share} smallest and the {share} largest numbers"
+    left_out: ClassVar[int] = 2  # ends of which a share is left out
     clamped: MeanEvidence
     quantiles: Evidence  # of the trimmed share, and of the rest
     at_ends: EndAnswers
     share: float
     ends: tuple[float, float]
-
-    @property
-    def n(self) -> int:
-        return self.clamped.n
+    n = delegated("clamped.n")
 
     @property
     def axes(self) -> Axes:
@@ -69,7 +68,7 @@ class TrimmedMeanEvidence(SingleMean):
     @property
     def scale(self) -> float:
         """How much one unit of the clamped mean counts."""
-        return 1 / (1 - 2 * self.share)
+        return 1 / (1 - self.left_out * self.share)
 
     @property
     def constant(self) -> float:
@@ -125,10 +124,7 @@ class WinsorisedMeanEvidence(TrimmedMeanEvidence):
 
     label: ClassVar[str] = "winsorised mean"
     about: ClassVar[str] = "The mean with the {share} smallest and the {share} largest numbers moved to the quantiles"
-
-    @property
-    def scale(self) -> float:
-        return 1.0
+    left_out: ClassVar[int] = 0
 
     @property
     def constant(self) -> float:

@@ -14,10 +14,9 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Estimates
 from sottovoce.protocols.ask import AskEveryone
-from sottovoce.protocols.nested.sequential import Sequential
 from sottovoce.protocols.nested.walk import Rounds
+from sottovoce.protocols.ranges.after import AfterRangeSearch
 from sottovoce.protocols.ranges.bits import short
-from sottovoce.protocols.ranges.from_thresholds import mean_from_thresholds
 from sottovoce.protocols.ranges.search import RangeSearchRounds, bits_of
 
 OWNER = "a range search for a distribution"
@@ -25,7 +24,7 @@ MOST_BUCKETS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class RangeSearchDistribution(Sequential):
+class RangeSearchDistribution(AfterRangeSearch):
     """Estimate the distribution of a number whose range is hardly known.
 
     A few rounds of one bit each find the range beyond whose ends a share `beyond` is expected on either side. Everyone
@@ -82,13 +81,6 @@ class RangeSearchDistribution(Sequential):
         view = Bins(self.domain, sorted(edge for edge in edges if least < edge <= most and not edge == most == high))
         coded = build(self.method, Integers(0, view.size - 1), epsilon=self.epsilon)
         return replace(coded, question=Distribution(self.domain, buckets=view.size), domain=view)
-
-    def alone(self, estimates: Estimates, rounds: Rounds) -> Estimates:
-        mean = mean_from_thresholds(self.opening, rounds)
-        return {"mean": replace(mean, missing=estimates["thresholds"].missing), **estimates}
-
-    def effort(self) -> int:
-        return 2 * self.opening.effort()
 
 
 def _first_from(domain: Integers | Interval, edge: Decimal) -> Decimal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.core.domain import Clamp, Domain, Integers, Interval, Pair
@@ -10,14 +10,13 @@ from sottovoce.core.question import GroupMean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Estimates
 from sottovoce.protocols.ask import AskEveryone
-from sottovoce.protocols.nested.sequential import Sequential
 from sottovoce.protocols.nested.walk import Rounds
-from sottovoce.protocols.ranges.from_thresholds import mean_from_thresholds
+from sottovoce.protocols.ranges.after import AfterRangeSearch
 from sottovoce.protocols.ranges.search import RangeSearchRounds, bits_of
 
 
 @dataclass(frozen=True, slots=True)
-class RangeSearchGroupMean(Sequential):
+class RangeSearchGroupMean(AfterRangeSearch):
     """Estimate means by group of a number whose range is hardly known; group and number are both private.
 
     A few rounds of one bit each find the range in which a group's mean has the smallest expected error. Everyone who is
@@ -53,10 +52,3 @@ class RangeSearchGroupMean(Sequential):
         low, high = self.opening.chosen(bits_of(rounds))
         asked = Pair(self.by, Clamp(self.domain, low, high))
         return AskEveryone(build(self.method, asked, epsilon=self.epsilon), "clamped")
-
-    def alone(self, estimates: Estimates, rounds: Rounds) -> Estimates:
-        mean = mean_from_thresholds(self.opening, rounds)
-        return {"mean": replace(mean, missing=estimates["thresholds"].missing), **estimates}
-
-    def effort(self) -> int:
-        return 2 * self.opening.effort()

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates, reports_of
-from sottovoce.protocols.nested.sequential import Sequential
 from sottovoce.protocols.nested.walk import Rounds
+from sottovoce.protocols.ranges.after import AfterRangeSearch
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound, check_square
-from sottovoce.protocols.ranges.from_thresholds import mean_from_thresholds
 from sottovoce.protocols.ranges.search import OWNER, RangeSearchRounds, bits_of
 
 
 @dataclass(frozen=True, slots=True)
-class RangeSearchMean(Sequential):
+class RangeSearchMean(AfterRangeSearch):
     """Estimate a mean whose range is hardly known: short rounds find the range, the last one asks for the number.
 
     A few rounds of one bit each find the range with the smallest expected error. In the last round everyone who is left
@@ -46,6 +45,8 @@ class RangeSearchMean(Sequential):
     """
 
     unbegun: ClassVar[str] = "Closed early: some arms of the last round have no reports, so no numbers are counted."
+    # Without reports about the part beyond the range, the thresholds say more than clamped numbers.
+    needs_all_arms: ClassVar[bool] = True
     domain: Integers | Interval
     epsilon: Any
     participants: int
@@ -82,14 +83,3 @@ class RangeSearchMean(Sequential):
 
     def together(self, estimates: Estimates, then: Estimates) -> Estimates:
         return then
-
-    def alone(self, estimates: Estimates, rounds: Rounds) -> Estimates:
-        mean = mean_from_thresholds(self.opening, rounds)
-        return {"mean": replace(mean, missing=estimates["thresholds"].missing), **estimates}
-
-    def is_begun(self, later: Rounds) -> bool:
-        # Without reports about the part beyond the range, the thresholds say more than clamped numbers.
-        return bool(later) and all(tally.n for tally in later[0])
-
-    def effort(self) -> int:
-        return 2 * self.opening.effort()

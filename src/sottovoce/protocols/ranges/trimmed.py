@@ -81,6 +81,7 @@ class TrimmedMeanRounds(Sequential):
     """
 
     unbegun: ClassVar[str] = "Closed early: some arms of the last round have no reports, so no numbers are counted."
+    needs_all_arms: ClassVar[bool] = True
     domain: Integers | Interval
     share: Any
     epsilon: Any
@@ -134,9 +135,6 @@ class TrimmedMeanRounds(Sequential):
         if low < high:
             return low, high
         return (low, low + apart) if low + apart <= most else (high - apart, high)
-
-    def is_begun(self, later: Rounds) -> bool:
-        return bool(later) and all(tally.n for tally in later[0])
 
     def together(self, estimates: Estimates, then: Estimates) -> Estimates:
         clamped, quantile = then["clamped"], estimates["quantile"]

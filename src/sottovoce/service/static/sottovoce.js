@@ -1,1 +1,1 @@
-import{Ca as a,Da as s,Ea as o,Fa as e,Ga as t,Ha as r,Ia as i,a as n,la as m}from"./sottovoce-BCL6AZ6Q.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};
+import{Oa as a,Pa as s,Qa as o,Ra as e,Sa as t,Ta as n,Ua as r,a as i,na as m}from"./sottovoce-2K5TU5R5.js";export{o as Manifest,a as Mechanism,s as Question,i as SottovoceError,m as Study,n as mechanism,r as open,t as seeded,e as version};
