@@ -103,10 +103,10 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
     "RangeSearchRounds": (RangeSearchRounds(WIDE, 2, N, method="hybrid", search="0.2"), NORMAL[:1_200]),
     "TableViews": (sv.TableViews(PAIRS, [["a", "c"]], 2), [{"a": one["a"], "c": one["c"]} for one in RECORDS]),
     "ParityBlocks": (ParityBlocks(BITS, 2, 2, ["cells 2", "even 3"], [1, 1]), BINARY),
-    "RangeSearchDistribution": (RangeSearchDistribution(WIDE, 2, N, 8, method="haar", search="0.2"), NORMAL[:1_200]),
+    "RangeSearchDistribution": (RangeSearchDistribution(WIDE, 2, N, 8, method="haar", search="0.2"), NORMAL),
     "RangeSearchGroupMean": (
         RangeSearchGroupMean(sv.Categories(["a", "b"]), WIDE, 2, N, search="0.2"),
-        [("ab"[place % 2], number) for place, number in enumerate(NORMAL[:1_200])],
+        [("ab"[place % 2], number) for place, number in enumerate(NORMAL)],
     ),
     "TrimmedMeanRounds": (TrimmedMeanRounds(WIDE, "0.2", 2, N, method="hybrid", rounds=2), NORMAL),
     "ClampedMeanRound": (ClampedMeanRound(WIDE, 2, 119, "126.5", N, method="hybrid"), NORMAL),
