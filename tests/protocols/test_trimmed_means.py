@@ -20,6 +20,7 @@ from sottovoce.protocols.ranges.trimmed import TrimmedMeanRounds
 RNG = np.random.default_rng(5)
 MINUTES = np.minimum(RNG.lognormal(2.5, 0.6, 6_000), 1440).round(1)
 WIDE = sv.Interval(0, 1440)
+NOT_NUMBERS: Any = sv.Categories(["a", "b"])
 
 
 class Known:
@@ -112,10 +113,10 @@ def test_a_distribution_without_a_known_range_has_its_buckets_where_the_answers_
 
 def test_buckets_of_whole_numbers_begin_at_whole_numbers_and_keep_the_ends() -> None:
     protocol = RangeSearchDistribution(sv.Integers(0, 1_000), 2, 10_000, 8)
-    bins = protocol.bucketed(Decimal(0), Decimal(20)).domain
+    bins: Any = protocol.bucketed(Decimal(0), Decimal(20)).domain
     assert all(edge == edge.to_integral_value() for edge in bins.edges)
     assert bins.edges[0] > 0 and bins.edges[-1] >= 20 and bins.size <= 8
-    whole = protocol.bucketed(Decimal(0), Decimal(1_000)).domain
+    whole: Any = protocol.bucketed(Decimal(0), Decimal(1_000)).domain
     assert whole.edges[-1] < 1_000 and whole.size == 8
 
 
@@ -163,7 +164,7 @@ def test_protocols_come_back_from_plain_data(protocol: Any) -> None:
         (lambda: TrimmedMeanRounds(WIDE, "0.5", 1, 5_000), "'share'"),
         (lambda: TrimmedMeanRounds(WIDE, "0.1", 1, 5_000, first="0.95"), "'first'"),
         (lambda: TrimmedMeanRounds(WIDE, "0.1", 1, 5_000, "grr"), "'method'"),
-        (lambda: TrimmedMeanRounds(sv.Categories(["a", "b"]), "0.1", 1, 5_000), "'domain'"),
+        (lambda: TrimmedMeanRounds(NOT_NUMBERS, "0.1", 1, 5_000), "'domain'"),
         (lambda: RangeSearchDistribution(WIDE, 1, 5_000, 2), "'buckets'"),
         (lambda: RangeSearchDistribution(WIDE, 1, 5_000, beyond="0.3"), "'beyond'"),
         (lambda: RangeSearchDistribution(WIDE, 1, 5_000, method="grr"), "'method'"),
