@@ -40,6 +40,7 @@ from sottovoce_experiments.hypotheses import watched as watched_tests
 from sottovoce_experiments.means import decision as adaptive_decision
 from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
+from sottovoce_experiments.means import trimmed as trimmed_means
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.sets import baskets as set_baskets
@@ -96,6 +97,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     adaptive_decision.EXPERIMENT,
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,
+    trimmed_means.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,
