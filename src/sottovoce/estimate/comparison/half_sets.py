@@ -41,6 +41,19 @@ def half_sets_fit(estimate: Estimate, shares: Any) -> Test:
     return _result("The shares of the population are the stated ones.", scores**2, 1, distance, [estimate])
 
 
+def counts_of(estimate: Estimate) -> Floats:
+    """How many reports were counted of each kind."""
+    (evidence,) = _evidences([estimate])
+    return evidence.counts.ravel().astype(float)
+
+
+def answers_of_sets(estimate: Estimate, shares: Any) -> Floats:
+    """Stated shares of all answers, in their order, for an estimate of the shares of sets."""
+    listed = _in_order(estimate, shares)
+    shares_of_sets(estimate.mechanism, listed, "likelihood_ratio")
+    return np.asarray(listed, float)
+
+
 def equal_half_sets(estimates: Sequence[Estimate]) -> Test:
     """Test that several samples of different people have the same shares, by the shares of half-sets."""
     evidences = _evidences(estimates)

@@ -12,10 +12,11 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.comparison.chi_square import check_shares, stated_shares
+from sottovoce.estimate.comparison.half_sets import answers_of_sets, counts_of, is_about_half_sets
 from sottovoce.estimate.comparison.tails import Cumulants, upper_tail
 from sottovoce.estimate.comparison.test import Effect, Test
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Floats, Offer
+from sottovoce.estimate.evidence import Floats, Offer, OutputTally
 from sottovoce.estimate.frequency.laws import output_law
 
 VALID = "reports of different people whose answers come from one of the two stated distributions."
@@ -29,7 +30,8 @@ def likelihood_ratio(estimate: Estimate, shares: Any, other: Any) -> Test:
     at the collector, as under central privacy, would only lose power.
 
     Args:
-        estimate: estimated shares of a mechanism that counts each report that can be sent, such as grr or hadamard.
+        estimate: estimated shares of a mechanism that counts each report that can be sent, such as grr or hadamard; or
+            the estimate of `one-bit`, which asks which of the two distributions makes an answer likelier.
         shares: the distribution of the hypothesis: one share per label, or a mapping.
         other: the distribution that is suspected instead.
 
@@ -48,14 +50,13 @@ def likelihood_ratio(estimate: Estimate, shares: Any, other: Any) -> Test:
         >>> likelihood_ratio(estimate, [0.5, 0.5], [0.55, 0.45]).p_value < 0.05
         True
     """
-    check_shares(estimate, "likelihood_ratio")
-    if Offer.OUTPUT_TALLIES not in estimate.evidence.offers:
-        raise ParameterError(
-            "A likelihood ratio of two distributions needs a tally that counts each report that can be sent, such as"
-            " that of grr or hadamard."
-        )
-    ((law, cells),) = estimate.evidence.output_tallies()
-    scores = _scores(law, stated_shares(estimate, shares), stated_shares(estimate, other))
+    if is_about_half_sets(estimate):
+        law, cells = output_law(estimate.mechanism.channel), counts_of(estimate)
+        stated = answers_of_sets
+    else:
+        law, cells = _counted(estimate)
+        stated = stated_shares
+    scores = _scores(law, stated(estimate, shares), stated(estimate, other))
     statistic = float(scores.ratios @ cells)
     gain = Effect("log-likelihood ratio of one report", statistic / estimate.n)
     return Test(
@@ -68,6 +69,18 @@ def likelihood_ratio(estimate: Estimate, shares: Any, other: Any) -> Test:
         sources=estimate.sources,
         simulated=estimate.simulated,
     )
+
+
+def _counted(estimate: Estimate) -> OutputTally:
+    """The law of each report that can be sent, and how many were."""
+    check_shares(estimate, "likelihood_ratio")
+    if Offer.OUTPUT_TALLIES not in estimate.evidence.offers:
+        raise ParameterError(
+            "A likelihood ratio of two distributions needs a tally that counts each report that can be sent, such as"
+            " that of grr or hadamard."
+        )
+    (tally,) = estimate.evidence.output_tallies()
+    return tally
 
 
 def likelihood_ratio_power(mechanism: Mechanism, shares: Any, other: Any, n: int, level: float = 0.95) -> float:

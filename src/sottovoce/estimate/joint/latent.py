@@ -9,9 +9,8 @@ compare with. A mixture of such models is such a model, too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -148,26 +147,39 @@ def divided(reported: Sequence[Reported], generator: np.random.Generator) -> tup
 
 
 def _start(baseline: LatentClasses, count: int, generator: np.random.Generator) -> Floats:
+    """Logarithms of weights, then of the shares of each class side by side, near those of independence."""
     logs = [np.log(np.maximum(own[0], LEAST)) for own in baseline.shares]
     parts = [one - one.mean() + generator.normal(0, 0.5, (count, len(one))) for one in logs]
-    return np.concatenate([generator.normal(0, 0.1, count), *(part.ravel() for part in parts)])
+    return np.concatenate([generator.normal(0, 0.1, count), np.concatenate(parts, axis=1).ravel()])
+
+
+class Layout:
+    """Where the answers of each attribute lie in a row of all answers."""
+
+    def __init__(self, sizes: Iterable[int]) -> None:
+        lengths = list(sizes)
+        self.starts = np.cumsum([0, *lengths[:-1]])
+        self.place = np.repeat(np.arange(len(lengths)), lengths)
+
+    def softmax(self, logs: Floats) -> Floats:
+        """Shares from their logarithms, for each attribute by itself."""
+        grown = np.exp(logs - np.maximum.reduceat(logs, self.starts, axis=1)[:, self.place])
+        return np.asarray(grown / self.sums(grown))
+
+    def sums(self, rows: Floats) -> Floats:
+        """The sum over all answers of the same attribute, at each answer."""
+        return np.asarray(np.add.reduceat(rows, self.starts, axis=1)[:, self.place])
 
 
 def _softmax(logs: Floats) -> Floats:
-    grown = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    return np.asarray(grown / grown.sum(axis=-1, keepdims=True))
-
-
-def _unpacked(vector: Floats, sizes: Sequence[int], count: int) -> tuple[Floats, list[Floats]]:
-    """The logarithms of the weights of the classes, and of the shares of each attribute."""
-    ends = list(accumulate((count, *(count * size for size in sizes))))
-    pairs = zip(ends, ends[1:], sizes, strict=False)
-    return vector[:count], [vector[start:end].reshape(count, size) for start, end, size in pairs]
+    grown = np.exp(logs - logs.max())
+    return np.asarray(grown / grown.sum())
 
 
 def _model(vector: Floats, sizes: dict[str, int], count: int) -> LatentClasses:
-    weights, logs = _unpacked(vector, list(sizes.values()), count)
-    return LatentClasses(tuple(sizes), _softmax(weights), tuple(_softmax(one) for one in logs))
+    layout = Layout(sizes.values())
+    rows = layout.softmax(vector[count:].reshape(count, -1))
+    return LatentClasses(tuple(sizes), _softmax(vector[:count]), tuple(np.split(rows, layout.starts[1:], axis=1)))
 
 
 def _pull(reported: Sequence[Reported]) -> float:
@@ -185,21 +197,19 @@ def _fitted(
     steps: int,
 ) -> tuple[Floats, int]:
     """The posterior mode by L-BFGS, and its number of steps."""
-    numbers, likelihood, pull = list(sizes.values()), ResidualLikelihood(reported, sizes), _pull(reported)
+    layout, likelihood, pull = Layout(sizes.values()), ResidualLikelihood(reported, sizes), _pull(reported)
 
     def objective(vector: Floats) -> tuple[float, Floats]:
-        raw, logs = _unpacked(vector, numbers, count)
-        weights, shares = _softmax(raw), [_softmax(one) for one in logs]
-        value, of_weights, of_shares = likelihood(weights, shares)
-        value += float((raw**2).sum()) * _WEIGHT_PULL / 2
-        slopes = [weights * (of_weights - weights @ of_weights) + raw * _WEIGHT_PULL]
-        for one, own, slope in zip(logs, shares, of_shares, strict=True):
-            mean = one.mean(axis=0)
-            away = one - mean
-            value += float((away**2).sum()) / (2 * strength**2) + float((mean**2).sum()) * pull / 2
-            inner = own * (slope - (own * slope).sum(axis=1, keepdims=True))
-            slopes.append((inner + away / strength**2 + mean * pull / count).ravel())
-        return value, np.concatenate(slopes)
+        raw, logs = vector[:count], vector[count:].reshape(count, -1)
+        weights, rows = _softmax(raw), layout.softmax(logs)
+        value, of_weights, of_rows = likelihood(weights, rows)
+        mean = logs.mean(axis=0)
+        away = logs - mean
+        value += float(raw @ raw) * _WEIGHT_PULL / 2
+        value += float((away**2).sum()) / (2 * strength**2) + float(mean @ mean) * pull / 2
+        of_raw = weights * (of_weights - weights @ of_weights) + raw * _WEIGHT_PULL
+        inner = rows * (of_rows - layout.sums(rows * of_rows))
+        return value, np.concatenate([of_raw, (inner + away / strength**2 + mean * (pull / count)).ravel()])
 
     found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 15})
     return np.asarray(found.x), int(found.nit)

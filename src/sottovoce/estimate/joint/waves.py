@@ -1,0 +1,136 @@
+"""Reports of a numeric attribute through a wave: unbiased shares of its bins, and the likelihood of finer buckets.
+
+A wave tells slow changes of a distribution better than single buckets. So people who answer a number alone report about
+fine buckets. The shares of the bins of a table are sums of buckets, whose least-variance reading is linear in the
+reports. The fit sees every report through its law, and has a share for each bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sottovoce.core.domain import Bins, Domain
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.estimate.distribution.readings.decode import linear_decode
+from sottovoce.estimate.distribution.readings.transition import transition_of
+from sottovoce.estimate.evidence import Floats, Ints
+from sottovoce.estimate.reading import OutputReading
+from sottovoce.estimate.request import Target
+
+
+@dataclass(frozen=True, eq=False)
+class WaveReading:
+    """Reports about the buckets of one attribute.
+
+    Attributes:
+        bins: How much of each bucket lies in each bin: one row for each bin, of ones and zeros.
+        n: How many reports there are; `counts` says of which kind.
+    """
+
+    names: tuple[str]
+    bins: Floats
+    channel: Any
+    counts: Floats
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, cells: Ints, wanted: Domain | None = None) -> WaveReading:
+        """The reports of a view of one attribute; `wanted` has the bins of the tables, the buckets by default."""
+        question: Any = mechanism.question  # `Joint`
+        (names,) = question.tables
+        ((name, own),) = mechanism.domain.parts  # type: ignore[attr-defined]
+        bins = np.eye(own.size or 0) if wanted is None or wanted == own else joined_buckets(own, wanted)
+        return cls((name,), bins, mechanism.channel, np.asarray(cells, float))
+
+    @property
+    def n(self) -> float:
+        """The number of reports."""
+        return float(self.counts.sum())
+
+    @property
+    def cells(self) -> int:
+        """The number of bins."""
+        return len(self.bins)
+
+    @cached_property
+    def reading(self) -> OutputReading:
+        """The scores of the reports for each bucket."""
+        return linear_decode(self.channel, self.bins.shape[1])
+
+    @cached_property
+    def rates(self) -> Floats:
+        """How often each report was sent."""
+        return self.counts / max(self.n, 1)
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Unbiased shares of the bins."""
+        return np.asarray(self.bins @ self.reading.values(self.rates))
+
+    @cached_property
+    def precision(self) -> float:
+        """The inverse variance of a contrast of weight one at equal shares, times the number of bins; a mean."""
+        return self.n / wave_spread(self.channel, self.bins)
+
+    def marginal(self, names: Iterable[str]) -> Floats:
+        """The shares of the bins, or the number one where the attribute is not among the names."""
+        return self.shares if {*names} & {*self.names} else np.asarray(self.shares.sum())
+
+    def covariance(self, scores: Floats) -> Floats:
+        """The covariance of weighted sums of the bins, one row of weights each."""
+        return self.reading.covariance(scores @ self.bins, self.rates, Target.POPULATION) / self.n
+
+    # --- likelihood ------------------------------------------------------------------------------
+    @cached_property
+    def law(self) -> Floats:
+        """The probability of each report, for each bucket: one row for each report."""
+        return transition_of(self.channel, self.bins.shape[1]).matrix()
+
+    def divided(self, share: float, generator: np.random.Generator) -> tuple[WaveReading, WaveReading]:
+        """The reports dealt out to two parts, each to the first one with this probability."""
+        kept = generator.binomial(self.counts.astype(np.int64), share).astype(float)
+        return replace(self, counts=kept), replace(self, counts=self.counts - kept)
+
+    def log_likelihood(self, shares: Floats) -> tuple[float, Floats]:
+        """The logarithm of the likelihood of shares of the buckets, and its slope."""
+        rates = self.law @ shares
+        return float(self.counts @ np.log(rates)), np.asarray((self.counts / rates) @ self.law)
+
+
+def wave_spread(channel: Any, bins: Floats) -> float:
+    """The variance of a bin's residual from one report, times the number of bins, at equal shares of the buckets."""
+    size = len(bins)
+    centred = bins - bins.mean(axis=0)
+    uniform = transition_of(channel, bins.shape[1]).uniform
+    variances = linear_decode(channel, bins.shape[1]).spreads(centred, uniform, Target.POPULATION)
+    return float(size * variances.sum() / (size - 1))
+
+
+def is_wave(mechanism: Mechanism) -> bool:
+    """Whether a view of one attribute is asked through a channel of numbers."""
+    return mechanism.name in WAVES
+
+
+WAVES = ("mixed-wave", "coded-wave", "square-wave-discrete")
+
+
+def joined_buckets(buckets: Domain, bins: Domain) -> Floats:
+    """Which bin each bucket lies in, as a matrix of ones and zeros."""
+    if not isinstance(buckets, Bins) or not isinstance(bins, Bins) or not {*bins.edges} <= {*buckets.edges}:
+        raise ParameterError("The reports are about buckets that do not make up the bins of the table.")
+    lows = [buckets.of.low, *buckets.edges]
+    place = [sum(edge <= low for edge in bins.edges) for low in lows]
+    return np.asarray(np.eye(len(bins.edges) + 1)[:, place])
+
+
+def finer(bins: Bins, buckets: int) -> Bins:
+    """Bins divided evenly into about so many buckets, as many in each bin."""
+    ends = [bins.of.low, *bins.edges, bins.of.high]
+    parts = max(1, round(buckets / len(bins.edges + (1,))))
+    edges = [low + (high - low) * part / parts for low, high in zip(ends, ends[1:]) for part in range(parts)]
+    return Bins(bins.of, edges[1:])
