@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from sottovoce.study.workloads import error_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "methods/index.md"
 EPSILON, SIZE, BUCKETS = 1, 128, 64
+TWO_DISTRIBUTIONS = (("one-bit",), ("grr", "hadamard"))
 SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
 WORK = {
     CountOutputs: "one count",

@@ -43,6 +43,7 @@ from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.survey import tables as survey
+from sottovoce_experiments.tables import authors as table_authors
 from sottovoce_experiments.tables import bits as table_bits
 from sottovoce_experiments.tables import coverage as table_coverage
 from sottovoce_experiments.tables import designs as table_designs
@@ -85,6 +86,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_bits.FITS,
     table_markov.EXPERIMENT,
     table_published.EXPERIMENT,
+    table_authors.EXPERIMENT,
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
     published_quantiles.EXPERIMENT,

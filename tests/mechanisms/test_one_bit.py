@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import sottovoce as sv
+from sottovoce.core.domain import Select
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exact import law
 from sottovoce.core.question import HalfSets
@@ -27,9 +28,8 @@ def asked(epsilon: Any = 1) -> sv.Mechanism:
     return sv.mechanism("one-bit", DRINKS, epsilon=epsilon, shares=USUAL, other=SUSPECTED)
 
 
-@for_each("size,epsilon", [(2, "8"), (5, "1")])
-def test_the_contract_holds(size: int, epsilon: str) -> None:
-    check_mechanism(sv.mechanism("one-bit", sv.Integers(-3, size - 4), epsilon=epsilon))
+def test_the_contract_holds() -> None:
+    check_mechanism(asked())
 
 
 def test_the_set_holds_what_is_likelier_under_the_second_distribution() -> None:
@@ -61,7 +61,7 @@ def test_the_p_value_is_that_of_a_binomial_test_of_the_bits() -> None:
     exact, next_one = binom.sf(yes - 1, 1_000, rate), binom.sf(yes, 1_000, rate)
     assert next_one < test.p_value < exact  # a continuous approximation lies between both
     assert likelihood_ratio(estimate, dict(zip(DRINKS.labels(), USUAL, strict=True)), SUSPECTED) == test
-    assert "stated set" in estimate.sentence()
+    assert "stated set" in estimate.explain()
 
 
 def test_the_test_has_the_planned_power_and_level() -> None:
@@ -71,7 +71,7 @@ def test_the_test_has_the_planned_power_and_level() -> None:
     assert plan.best.method == "one-bit" and m == asked()
     between = 0.5 * (np.array(USUAL) + SUSPECTED)  # half the way: their distance is 0.2
     assert likelihood_ratio_power(m, USUAL, between, plan.participants) == pytest.approx(0.8, abs=2e-4)
-    rng, seen, false, runs = np.random.default_rng(5), 0, 0, 1_000
+    rng, seen, false, runs = np.random.default_rng(5), 0, 0, 400
     for _ in range(runs):
         for truth in (USUAL, between):
             counts = rng.multinomial(plan.participants, truth)
@@ -127,7 +127,7 @@ def test_sets_that_tell_nothing_are_refused(sets: Any) -> None:
 def test_plans_of_impossible_differences_are_refused(test: tuple[str, Any], least: float, said: str) -> None:
     name, sizes = test
     fields = {f"q{place}": sv.Integers(1, size) for place, size in enumerate(sizes)}
-    domain = sv.Select(sv.Record(fields), [*fields]) if len(sizes) == 2 else sv.Integers(1, sizes[0])
+    domain = Select(sv.Record(fields), [*fields]) if len(sizes) == 2 else sv.Integers(1, sizes[0])
     question = sv.Frequency(domain)
     with pytest.raises(ParameterError, match=said):
         sv.plan(sv.TestOf(question, least * 1.01, test=name), epsilon=1)

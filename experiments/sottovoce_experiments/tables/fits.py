@@ -90,8 +90,8 @@ def _text(rows: Sequence[Mapping[str, Any]]) -> str:
         f" Means of {max(row['used'] for row in rows)} runs, with standard errors after ±. Ratios are those of single"
         " runs. The fit is `consistent()`; its constants were chosen on census records (adult). Hospital records were"
         " looked at while its stacking was chosen, so they are not unseen. A million people are the census records,"
-        f" drawn again. The worst single fit of all has {worst:.2f} times the error of independence. The mean of the fit"
-        f" and independence is never worse than {max(row['half_worst'] for row in rows):.2f} times, but gains less:"
+        f" drawn again. The worst single fit of all has {worst:.2f} times the error of independence. The mean of the"
+        f" fit and independence is never worse than {max(row['half_worst'] for row in rows):.2f} times, but gains less:"
         " `half` is its error over that of independence. The reports do not tell in which runs it would help."
     )
 

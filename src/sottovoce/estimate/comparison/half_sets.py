@@ -15,7 +15,8 @@ from scipy.special import chdtrc, chdtri
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.comparison.test import Effect, Test
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Floats, Offer
+from sottovoce.estimate.evidence import Floats, Ints, Offer
+from sottovoce.estimate.frequency.laws import output_law
 from sottovoce.estimate.half_sets.evidence import HalfSetsEvidence, shares_of_sets
 
 VALID = (
@@ -41,10 +42,10 @@ def half_sets_fit(estimate: Estimate, shares: Any) -> Test:
     return _result("The shares of the population are the stated ones.", scores**2, 1, distance, [estimate])
 
 
-def counts_of(estimate: Estimate) -> Floats:
-    """How many reports were counted of each kind."""
+def counted_sets(estimate: Estimate) -> tuple[Floats, Ints]:
+    """The law of each report about a set, and how many were counted."""
     (evidence,) = _evidences([estimate])
-    return evidence.counts.ravel().astype(float)
+    return output_law(estimate.mechanism.channel), evidence.cells
 
 
 def answers_of_sets(estimate: Estimate, shares: Any) -> Floats:

@@ -12,7 +12,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.comparison.chi_square import check_shares, stated_shares
-from sottovoce.estimate.comparison.half_sets import answers_of_sets, counts_of, is_about_half_sets
+from sottovoce.estimate.comparison.half_sets import answers_of_sets, counted_sets, is_about_half_sets
 from sottovoce.estimate.comparison.tails import Cumulants, upper_tail
 from sottovoce.estimate.comparison.test import Effect, Test
 from sottovoce.estimate.estimate import Estimate
@@ -50,12 +50,9 @@ def likelihood_ratio(estimate: Estimate, shares: Any, other: Any) -> Test:
         >>> likelihood_ratio(estimate, [0.5, 0.5], [0.55, 0.45]).p_value < 0.05
         True
     """
-    if is_about_half_sets(estimate):
-        law, cells = output_law(estimate.mechanism.channel), counts_of(estimate)
-        stated = answers_of_sets
-    else:
-        law, cells = _counted(estimate)
-        stated = stated_shares
+    is_about_sets = is_about_half_sets(estimate)
+    law, cells = OutputTally(*counted_sets(estimate)) if is_about_sets else _counted(estimate)
+    stated = answers_of_sets if is_about_sets else stated_shares
     scores = _scores(law, stated(estimate, shares), stated(estimate, other))
     statistic = float(scores.ratios @ cells)
     gain = Effect("log-likelihood ratio of one report", statistic / estimate.n)
@@ -90,6 +87,8 @@ def likelihood_ratio_power(mechanism: Mechanism, shares: Any, other: Any, n: int
     scores = _scores(output_law(mechanism.channel), np.asarray(shares, float), np.asarray(other, float))
     mean, variance = scores.moments(scores.rates)
     shifted, spread = scores.moments(scores.other_rates)
+    if spread == 0:  # the reports do not tell the distributions apart
+        return 1 - level
     least = n * mean + float(ndtri(level)) * math.sqrt(n * variance)
     return float(ndtr((n * shifted - least) / math.sqrt(n * spread)))
 

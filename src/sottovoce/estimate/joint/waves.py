@@ -7,7 +7,7 @@ reports. The fit sees every report through its law, and has a share for each buc
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -33,19 +33,29 @@ class WaveReading:
         n: How many reports there are; `counts` says of which kind.
     """
 
-    names: tuple[str]
+    name: str
     bins: Floats
+    buckets: Domain
     channel: Any
     counts: Floats
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attribute, as the only one of a view."""
+        return (self.name,)
+
     @classmethod
-    def of(cls, mechanism: Mechanism, cells: Ints, wanted: Domain | None = None) -> WaveReading:
+    def of(cls, mechanism: Mechanism, cells: Any, wanted: Mapping[str, Domain] | None = None) -> WaveReading:
         """The reports of a view of one attribute; `wanted` has the bins of the tables, the buckets by default."""
-        question: Any = mechanism.question  # `Joint`
-        (names,) = question.tables
         ((name, own),) = mechanism.domain.parts  # type: ignore[attr-defined]
-        bins = np.eye(own.size or 0) if wanted is None or wanted == own else joined_buckets(own, wanted)
-        return cls((name,), bins, mechanism.channel, np.asarray(cells, float))
+        bins = own if wanted is None else wanted[name]
+        matrix = np.eye(own.size or 0) if bins == own else joined_buckets(own, bins)
+        return cls(name, matrix, own, mechanism.channel, np.asarray(cells, float))
+
+    @classmethod
+    def expected(cls, mechanism: Mechanism, shares: Floats, n: int) -> WaveReading:
+        """The reports that are expected of n people with these shares of the buckets."""
+        return cls.of(mechanism, n * transition_of(mechanism.channel, len(shares)).forward(shares))
 
     @property
     def n(self) -> float:
@@ -75,7 +85,14 @@ class WaveReading:
     @cached_property
     def precision(self) -> float:
         """The inverse variance of a contrast of weight one at equal shares, times the number of bins; a mean."""
-        return self.n / wave_spread(self.channel, self.bins)
+        return self.n / self.spread
+
+    @cached_property
+    def spread(self) -> float:
+        """The variance of a bin's residual from one report, times the number of bins, at equal shares of buckets."""
+        size, uniform = self.cells, transition_of(self.channel, self.bins.shape[1]).uniform
+        variances = self.reading.spreads(self.bins - self.bins.mean(axis=0), uniform, Target.POPULATION)
+        return float(size * variances.sum() / (size - 1))
 
     def marginal(self, names: Iterable[str]) -> Floats:
         """The shares of the bins, or the number one where the attribute is not among the names."""
@@ -85,30 +102,35 @@ class WaveReading:
         """The covariance of weighted sums of the bins, one row of weights each."""
         return self.reading.covariance(scores @ self.bins, self.rates, Target.POPULATION) / self.n
 
+    def variances(self, target: Target) -> Floats:
+        """The variance of the share of each bin."""
+        return np.asarray(self.reading.spreads(self.bins, self.rates, target) / self.n)
+
     # --- likelihood ------------------------------------------------------------------------------
     @cached_property
     def law(self) -> Floats:
         """The probability of each report, for each bucket: one row for each report."""
-        return transition_of(self.channel, self.bins.shape[1]).matrix()
+        return transition_of(self.channel, self.bins.shape[1]).matrix
 
-    def divided(self, share: float, generator: np.random.Generator) -> tuple[WaveReading, WaveReading]:
-        """The reports dealt out to two parts, each to the first one with this probability."""
-        kept = generator.binomial(self.counts.astype(np.int64), share).astype(float)
-        return replace(self, counts=kept), replace(self, counts=self.counts - kept)
+    def divided(self, share: float, generator: np.random.Generator) -> WaveReading:
+        """A part of the reports, each of which is in it with this probability."""
+        return replace(self, counts=generator.binomial(self.counts.astype(np.int64), share).astype(float))
 
     def log_likelihood(self, shares: Floats) -> tuple[float, Floats]:
         """The logarithm of the likelihood of shares of the buckets, and its slope."""
         rates = self.law @ shares
         return float(self.counts @ np.log(rates)), np.asarray((self.counts / rates) @ self.law)
 
+    @property
+    def bin_of(self) -> Ints:
+        """The bin of each bucket."""
+        return np.asarray(self.bins.argmax(axis=0))
 
-def wave_spread(channel: Any, bins: Floats) -> float:
-    """The variance of a bin's residual from one report, times the number of bins, at equal shares of the buckets."""
-    size = len(bins)
-    centred = bins - bins.mean(axis=0)
-    uniform = transition_of(channel, bins.shape[1]).uniform
-    variances = linear_decode(channel, bins.shape[1]).spreads(centred, uniform, Target.POPULATION)
-    return float(size * variances.sum() / (size - 1))
+    def inside(self, codes: Ints, generator: np.random.Generator) -> Floats:
+        """Numbers that lie evenly in their buckets."""
+        buckets: Any = self.buckets  # `Bins`
+        ends = np.array([buckets.of.low, *buckets.edges, buckets.of.high], float)
+        return np.asarray(ends[codes] + generator.random(len(codes)) * np.diff(ends)[codes])
 
 
 def is_wave(mechanism: Mechanism) -> bool:
@@ -126,11 +148,3 @@ def joined_buckets(buckets: Domain, bins: Domain) -> Floats:
     lows = [buckets.of.low, *buckets.edges]
     place = [sum(edge <= low for edge in bins.edges) for low in lows]
     return np.asarray(np.eye(len(bins.edges) + 1)[:, place])
-
-
-def finer(bins: Bins, buckets: int) -> Bins:
-    """Bins divided evenly into about so many buckets, as many in each bin."""
-    ends = [bins.of.low, *bins.edges, bins.of.high]
-    parts = max(1, round(buckets / len(bins.edges + (1,))))
-    edges = [low + (high - low) * part / parts for low, high in zip(ends, ends[1:]) for part in range(parts)]
-    return Bins(bins.of, edges[1:])

@@ -36,7 +36,7 @@ def build(domain: Domain, *, epsilon: Any, shares: Any = None, other: Any = None
     """
     budget = check_epsilon(NAME, epsilon)
     size = categories(NAME, domain, MAX_ANSWERS)
-    first = [Fraction(1, size)] * size if shares is None else _stated("shares", shares, size)
+    first: list[Fraction] = [Fraction(1, size)] * size if shares is None else _stated("shares", shares, size)
     falling = [Fraction(2 * (size - code), size * (size + 1)) for code in range(size)]
     second = falling if other is None else _stated("other", other, size)
     inside = "".join("01"[b > a] for a, b in zip(first, second, strict=True))
@@ -48,7 +48,7 @@ def build(domain: Domain, *, epsilon: Any, shares: Any = None, other: Any = None
 def _stated(name: str, shares: Any, size: int) -> list[Fraction]:
     """Stated shares of all answers, in their order."""
     listed = list(shares) if isinstance(shares, Iterable) and not isinstance(shares, (str, bytes)) else []
-    numbers = [Fraction(check_decimal(name, NAME, float(one) if hasattr(one, "item") else one)) for one in listed]
+    numbers: list[Any] = [Fraction(check_decimal(name, NAME, float(one))) for one in listed]
     if len(numbers) != size or min(numbers) < 0 or abs(sum(numbers) - 1) > _ROUNDING:
         raise reject(name, NAME, f"a list of {size} shares from 0 to 1 that sum to 1", shares)
     return numbers

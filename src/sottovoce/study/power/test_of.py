@@ -114,8 +114,8 @@ class TestOf:
             object.__setattr__(self, "other", _listed(self.other))
         if (self.other is None) != (self.test != DISTRIBUTIONS):
             raise ParameterError(
-                f"The 'other' parameter of {OWNER} belongs to the test {DISTRIBUTIONS!r}: the shares of all answers that"
-                " are suspected instead of the stated ones.",
+                f"The 'other' parameter of {OWNER} belongs to the test {DISTRIBUTIONS!r}: the shares of all answers"
+                " that are suspected instead of the stated ones.",
                 parameter="other",
             )
 
