@@ -76,7 +76,7 @@ class TwoDistributionsPlanner(TestPlanner):
         domain = self.test.question.domain
         if name != ONE_BIT:
             return build(name, domain, epsilon=epsilon)
-        other = self.stated + self.most * self.direction
+        other = np.maximum(self.stated + self.most * self.direction, 0)
         return build(name, domain, epsilon=epsilon, shares=self.stated, other=other / other.sum())
 
     def _smallest(self, mechanism: Mechanism) -> Any:
