@@ -19,7 +19,7 @@ from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.asked import Asked
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.channel.facets import Supporting, facet
-from sottovoce.core.channel.shapes import Itemised
+from sottovoce.core.channel.shapes import Naming
 from sottovoce.core.domain import Domain
 from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.mechanism import Mechanism
@@ -69,16 +69,16 @@ def meaning(asked: Asked, mechanism: Mechanism, message: bytes) -> Meaning:
     """Meaning of a message of a mechanism, for the answer to a question."""
     channel, domain = mechanism.channel, mechanism.domain
     report = int.from_bytes(message[ID_BYTES:], "little")
-    itemised = facet(channel, Itemised)
-    if itemised is not None:
-        named = [str(item) for place, item in enumerate(domain.labels()) if itemised.holds(report, place)]
-        return Meaning(tuple(Said("", item, item) for item in named or [""]), itemised.items, any=False)
+    public = id_words(message[:ID_BYTES]) if channel.publics else NO_WORDS
+    naming = facet(channel, Naming)
+    if naming is not None:
+        named = [str(item) for place, item in enumerate(domain.labels()) if naming.holds(report, place, public)]
+        return Meaning(tuple(Said("", item, item) for item in named or [""]), naming.items, any=False)
     parts = getattr(domain, "parts", ()) if asked.attributes else ()
     tried = list(_cells(domain) if parts else _tried(asked, POINTS_BY_CELL * (domain.size or 0)))
     too_many = not 0 < len(tried) <= 4 * MOST_TRIED or (domain.size is not None and domain.size > len(tried))
     if too_many:
         return Meaning((), 0, any=False)
-    public = id_words(message[:ID_BYTES]) if channel.publics else NO_WORDS
     supporting = facet(channel, Supporting)
     fits: list[Fraction | bool] = []
     for one in tried:

@@ -10,6 +10,8 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -26,11 +28,12 @@ from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.arithmetic.rational import odds, within
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.coins import SeededCoins
-from sottovoce.core.domain import Above, Bins, Clamp, Digit, Fields, Level, Powers, Prefix, Select, Square
+from sottovoce.core.domain import Above, Bins, Clamp, Digit, Fields, Level, Merged, Powers, Prefix, Select, Square
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.experiment import ExperimentArm
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
@@ -78,6 +81,8 @@ OTHERS: tuple[tuple[str, Any, Sequence[Any]], ...] = (
     ("duchi-linf", sv.Box(-1, 1, 8), [[0, 0.5, -1, 1, 0, 0, 0.125, 0]]),
     ("sparse", sv.Sparse(70, 3, 2), [[], [[0, 2], [69, -0.5]], [[3, 0.25], [4, 1], [5, -2]]]),
     ("mask", sv.Sets(range(70), 5), [[], [0, 69], [3, 4, 5, 6, 7]]),
+    ("cells", sv.Sets(range(300), 3), [[], [0, 299], [3, 4, 5]]),
+    ("options", sv.Sets(range(70), 70), [[], [0, 69], list(range(70))]),
     ("square-wave", sv.Circle(24), [0, 12.5, 24]),
     ("square-wave", sv.Interval(0, 14, step="0.5"), [0, 3.5, 14]),
 )
@@ -253,6 +258,7 @@ DOMAINS: tuple[Any, ...] = (
     Clamp(sv.Integers(-3, 10), 0, 3),
     Digit(sv.Interval(-3, 10), "0.7", 3, "0.1"),
     Level(sv.Integers(0, 9), 3, 2),
+    Merged(sv.Categories([3, 1, 0, 5, 9]), (2, 0, 2, 1, 1)),
     Prefix(sv.Categories([3, 1, 0, 5, 9]), 2),
     Select(PEOPLE, ["type", "age"]),
     Select(PEOPLE, ["bmi"]),
@@ -501,6 +507,12 @@ def manifests() -> Iterator[dict[str, Any]]:
     tried = study(questions=[sv.Asked("cups", cups, "Cups?")], experiment=StudyExperiment(arms))
     parts = tuple(Arm(f"cups: {arm.name}", sv.mechanism("grr", cups.domain, epsilon=1), arm.share) for arm in arms)
     yield manifest(Manifest(tried.facts, tried.questions, Round(parts)), [{"cups": 5}])
+    grr = Arm("cups", sv.mechanism("grr", cups.domain, epsilon=1))
+    for window in (1, 4, 12):
+        again = study(questions=[sv.Asked("cups", cups, "Cups?")], start=date(2027, 3, 1), repeat=Repeat(7, 12, window))
+        yield manifest(Manifest(again.facts, again.questions, Round((grr,))), [{"cups": 5}])
+    rounds = replace(twice.facts, rounds=2, lifetime=Decimal(2))
+    yield manifest(Manifest(rounds, twice.questions, Round(both, quota=10)), [{"cups": 4}])
 
 
 def invented() -> dict[str, Any]:
@@ -517,7 +529,7 @@ def invented() -> dict[str, Any]:
 
 def manifest(found: Manifest, answers: list[dict[str, Any]]) -> dict[str, Any]:
     """Its hash, arms of ids, codes of answers, and which limits it keeps."""
-    ids = [hashlib.sha256(b"%d" % number).digest()[:16] for number in range(40)]
+    ids = [hashlib.sha256(b"%d" % number).digest()[:16] for number in range(6 if len(found.stage.arms) > 1 else 1)]
     limits = []
     for limit, lifetime in (("0.9", None), ("1", None), ("4", "1"), ("4", "0.99"), ("20", "8")):
         try:
@@ -542,7 +554,19 @@ def manifest(found: Manifest, answers: list[dict[str, Any]]) -> dict[str, Any]:
         "experiment": [getattr(found.experiment_arm(place), "name", None) for place in range(len(found.stage.arms))],
         "answers": answers,
         "codes": codes,
+        **({"turns": list(turns(found))} if found.facts.repeat else {}),
     }
+
+
+def turns(found: Manifest) -> Iterator[list[Any]]:
+    """Numbers, waves in which they were drawn, the waves that they lead to, and the first day of the last one."""
+    repeat, start = found.facts.repeat, date.fromisoformat(found.facts.start or "")
+    assert repeat is not None
+    for place in range(2):
+        number = hashlib.sha256(b"%d" % place).digest()[:16]
+        for joined in (-3, 0, 5, repeat.waves - 1, repeat.waves):
+            waves = repeat.turns(found.study, number, joined)
+            yield [number.hex(), joined, list(waves), repeat.begins(start, waves[-1]).isoformat() if waves else None]
 
 
 def bad_manifests() -> Iterator[str]:
@@ -560,6 +584,8 @@ def bad_manifests() -> Iterator[str]:
         (("study", "collection", "batch"), 5),
         (("study", "experiment"), []),
         (("study", "experiment"), [{"name": name, "share": 1, "texts": {"en": "Read this."}} for name in ("a", "b")]),
+        (("study", "rounds"), 1),
+        (("study", "repeat"), {"days": 7, "waves": 12, "window": 4}),  # without a start
         (("version",), 2),
         (("round",), 2),
         (("parent",), "00"),

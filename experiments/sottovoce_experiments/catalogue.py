@@ -42,6 +42,8 @@ from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
+from sottovoce_experiments.sets import baskets as set_baskets
+from sottovoce_experiments.sets import designs as set_designs
 from sottovoce_experiments.survey import tables as survey
 from sottovoce_experiments.tables import authors as table_authors
 from sottovoce_experiments.tables import bits as table_bits
@@ -79,6 +81,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     range_trees.EXPERIMENT,
     range_decoders.EXPERIMENT,
     boxes.EXPERIMENT,
+    set_designs.EXPERIMENT,
+    set_baskets.EXPERIMENT,
     table_designs.EXPERIMENT,
     table_coverage.EXPERIMENT,
     table_fits.EXPERIMENT,

@@ -28,7 +28,7 @@ from sottovoce.service.http import admin, public
 from sottovoce.service.http.openapi import ADMIN, PATHS, SEALED
 from sottovoce.service.pages import routes as pages
 from sottovoce.service.problems import PROBLEMS
-from sottovoce.study import population_tables, question_tables, reading, strata
+from sottovoce.study import population_tables, question_tables, reading, repeated, strata
 from sottovoce.study.experiments import arms
 from sottovoce.study.questions import attribute_tables, file_kinds
 
@@ -169,6 +169,8 @@ def study_file() -> str:
             " answers.\n",
             "\n## [collection]\n\nHow reports reach the collector. The table may be left out.\n\n",
             keys(reading.COLLECTION, study_keys.COLLECTION),
+            "\n## [repeat]\n\nA study of several waves: see [Ask again](../guides/repeated-answers.md).\n\n",
+            keys(repeated.KEYS, study_keys.REPEAT),
             "\n## [strata.NAME]\n\nPublic parts of the population, two or more, or none: see",
             " [Weight by public strata](../study/strata.md).\n\n",
             keys(strata.KEYS, study_keys.STRATA),

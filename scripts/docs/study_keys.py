@@ -55,6 +55,12 @@ ATTRIBUTE = {
     "whole": "`true` where numbers are whole; up to 100 of them need no `bins`.",
     "step": "Distance between possible numbers.",
 }
+REPEAT = {
+    "every": 'Time from one wave to the next: `"day"`, `"week"`, `"4 weeks"` or a number of days. Required.',
+    "waves": "How many waves there are. Required; the study ends with the last one.",
+    "guarantee": 'What `epsilon` protects: a `"report"`, all reports of a `"window"`, or the `"sequence"`. Required.',
+    "window": 'For `guarantee = "window"`: a person answers once in any so many waves in a row.',
+}
 POPULATION = {
     "law": "`normal`, `uniform`, `lognormal`, `exponential` or `beta`, kept to the range of the question.",
     "shares": "Share of each category, as a table or a list; answers that are left out share the rest.",

@@ -16,6 +16,7 @@ from typing import Any
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit
 from sottovoce.core.channel import (
     AskedMap,
+    AskedOptions,
     Bits,
     Block,
     Chain,
@@ -46,6 +47,7 @@ from sottovoce.core.channel import (
     SignedSets,
     Signs,
     Sparing,
+    Spread,
     Subset,
     Table,
     Then,
@@ -354,9 +356,35 @@ def hitting(maker: Maker, depth: int) -> Channel:
     return Hitting(items, most, picked, maker.units(floor_unit(1 - without)))
 
 
+def spread(maker: Maker, depth: int) -> Channel:
+    items, most, picked = maker.rng.choice((2, 3)), maker.rng.randrange(1, 3), maker.rng.randrange(1, 3)
+    without = Fraction(comb(2, picked), comb(2 + most, picked))
+    return Spread(items, Hitting(2, most, picked, maker.units(floor_unit(1 - without))), maker.word)
+
+
+def options(maker: Maker, depth: int) -> Channel:
+    items = maker.rng.choice((2, 3, 4))
+    asked = maker.rng.randrange(1, 3)
+    inner = Subset(1 << asked, 1, maker.units(UNIT >> asked))
+    return AskedOptions(items, maker.rng.randrange(1, items + 1), inner, maker.word)
+
+
 INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]
 COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, fakes, keyed]
-APART: list[Make] = [some, half_space, sparse, sparse, sparse, sparse, sparse, histogram, sparing, hitting]
+APART: list[Make] = [
+    some,
+    half_space,
+    sparse,
+    sparse,
+    sparse,
+    sparse,
+    sparse,
+    histogram,
+    sparing,
+    hitting,
+    spread,
+    options,
+]
 
 
 def pair_of_channels(seed: int, depth: int = 2) -> tuple[Channel, Channel]:

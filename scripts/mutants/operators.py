@@ -1,7 +1,8 @@
 """The named operators: every small wrong change that can be made to one source file.
 
 A change replaces the text of one node of the syntax tree. Text for people is left alone: docstrings, annotations, error
-messages, f-strings and functions that only write sentences.
+messages, f-strings and functions that only write sentences. Changes that nobody could see are left out by the rules of
+`unseen.py`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import ast
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+
+from scripts.mutants.unseen import is_chunk, is_step_of_effort, is_tie, is_turns
 
 COMPARISON, ARITHMETIC, OFF_BY_ONE = "comparison", "arithmetic", "off-by-one"
 MIN_MAX, DROPPED_TERM, DROPPED_CHECK, SWAPPED_BRANCH = "min-max", "dropped-term", "dropped-check", "swapped-branch"
@@ -82,9 +85,12 @@ class _Walk:
     def walk(self, node: ast.AST, stack: tuple[ast.AST, ...]) -> Iterator[Mutant]:
         if _is_text(node):
             return
+        if is_chunk(node):
+            return
         if stack and isinstance(node, (ast.expr, ast.stmt)) and _inside_code(node, stack):
             for operator, text in changes(node):
-                yield self._mutant(node, stack, operator, text)
+                if not _is_unseen(node, stack, operator):
+                    yield self._mutant(node, stack, operator, text)
         for child in _children(node):
             yield from self.walk(child, (*stack, node))
 
@@ -111,6 +117,17 @@ def _inside_code(node: ast.AST, stack: tuple[ast.AST, ...]) -> bool:
     if not isinstance(statement, ast.Assign) or node is statement:
         return False
     return any(isinstance(part, ast.Name) and part.id.isupper() for part in ast.walk(statement.value))
+
+
+def _is_unseen(node: ast.expr | ast.stmt, stack: tuple[ast.AST, ...], operator: str) -> bool:
+    """Whether a rule of `unseen.py` says that nobody could see this change."""
+    if operator == COMPARISON:
+        return isinstance(node, ast.Compare) and is_tie(node)
+    return (
+        operator == OFF_BY_ONE
+        and isinstance(node, ast.expr)
+        and (is_turns(node, stack) or is_step_of_effort(node, stack))
+    )
 
 
 def _is_text(node: ast.AST) -> bool:

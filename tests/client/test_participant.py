@@ -372,7 +372,7 @@ def as_version(path: Path, version: int) -> None:
         "study": database.execute("SELECT root, facts FROM study").fetchall(),
     }
     database.execute("ALTER TABLE report DROP COLUMN memos")
-    for table in ("drawn", "study", "used", *(("report", "charge") if version == 1 else ())):
+    for table in ("turn", "drawn", "study", "used", *(("report", "charge") if version == 1 else ())):
         database.execute(f"DROP TABLE {table}")
     if version == 3:
         for statement in _TABLES[3][:2]:

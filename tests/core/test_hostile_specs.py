@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from fractions import Fraction
-from itertools import islice, pairwise, product
+from itertools import combinations, islice, pairwise, product
 from random import Random
 from typing import Any
 
@@ -117,6 +117,23 @@ def test_a_reading_that_is_too_slow_too_large_or_too_talkative_is_a_problem() ->
 
 def test_recipes_keep_to_their_size() -> None:
     assert max(len(hostile_text(seed)) for seed in range(4 * len(hostile.RECIPES))) < 200_000
+
+
+def test_long_lists_of_tables_are_refused_before_they_are_compared() -> None:
+    """7,750 tables in 100 kB: all pairs of them took half a minute."""
+    names = [f"{place:x}" for place in range(125)]
+    listed = sv.Categories(["y", "n"]).spec()
+    spec = sv.mechanism("grr", sv.Categories(["y", "n"]), epsilon=1).spec()
+    spec["domain"] = {"kind": "record", "fields": [{"name": name, "domain": listed} for name in names]}
+    spec["question"] = {"kind": "joint", "tables": [list(pair) for pair in combinations(names, 2)]}
+    text = json.dumps(spec, separators=(",", ":")).encode()
+    assert 90_000 < len(text) < 100_000
+    (reading,) = readings([text])
+    assert reading.problem is None and "at most 512 such tables" in reading.said
+    # Parts of a larger table are listed as well, and left out.
+    larger = [names[:4], *(list(pair) for pair in combinations(names[:4], 2))]
+    record = sv.Record({name: sv.Categories(["y", "n"]) for name in names})
+    assert sv.Joint(record, tables=larger).tables == (tuple(names[:4]),)
 
 
 # --- each resource -------------------------------------------------------------------------------------------------

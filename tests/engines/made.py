@@ -36,6 +36,8 @@ BY_STATISTIC = {
     "supports of sets": ("subset", sv.Integers(0, 12), 0),
     "supports by hashing": ("olh", sv.Integers(0, 15), 0),
     "items": ("mask", sv.Sets(range(90), 9), [0, 7]),
+    "items in cells": ("cells", sv.Sets(range(90), 9), [0, 7]),
+    "options": ("options", sv.Sets(range(90), 90), [0, 7]),
     "asked": ("d-bit-flip", sv.Integers(0, 15), 0),
     "seeds": ("flh", sv.Integers(0, 15), 0),
     "cohorts": ("cms", sv.Integers(0, 15), 0),

@@ -12,6 +12,9 @@ from sottovoce.core.asked import Asked
 from sottovoce.core.question import Cdf
 from sottovoce.service.pages.participant import preferred
 from sottovoce.study.charts import MOST_ROWS, Point, intervals, largest
+from sottovoce.study.display.numbers import NumberScale
+from sottovoce.study.display.pictures import Row, chosen_rows
+from sottovoce.study.questions.result_lines import ResultLine
 from sottovoce.study.results import QuestionResult
 from tests.each import for_each
 
@@ -49,6 +52,33 @@ def test_numbers_keep_their_order():
     assert largest(points[:40], always=(), in_order=True) == (points[:40], "")
     assert [one.value for one in largest(points[:9], always=["2"], in_order=False)[0]] == [6, 5, 4, 3, 1, 1, 0, 0, 2]
     assert "more are" not in intervals("Few", points[:40], share=True)
+
+
+def rows(shares: list[float], margin: float, aside: str = "") -> list[Row]:
+    lines = [
+        ResultLine("share", str(place), share, margin / 2, share - margin, share + margin)
+        for place, share in enumerate(shares)
+    ]
+    return [Row(line.label, line, line.label == aside) for line in lines]
+
+
+def test_the_card_of_a_question_shows_the_largest_rows_of_all():
+    """The last of sixty answers are the common ones; a reason for no answer stays, last, however rare."""
+    scale = NumberScale(1, "%", 100.0)
+    listed = rows([0.001 + place / 1000 for place in range(60)], 0.0002, aside="0")
+    shown, folded = chosen_rows(listed, scale, in_order=False)
+    assert [row.label for row in shown] == [*(str(place) for place in range(59, 44, -1)), "0"]
+    assert [row.label for row in folded] == [str(place) for place in range(44, 0, -1)]
+    shown, folded = chosen_rows(listed, scale, in_order=True)
+    assert [row.label for row in shown] == [*(str(place) for place in range(45, 60)), "0"]
+    assert len(folded) == 44
+    # More than two shares that may be zero are folded into one row, but of ordered answers none is left out.
+    doubtful = rows([0.3, 0.01, 0.3, 0.01, 0.01], 0.02)
+    assert [row.label for row in chosen_rows(doubtful, scale, in_order=False)[0]] == ["0", "2"]
+    assert len(chosen_rows(doubtful, scale, in_order=True)[0]) == 5
+    assert len(chosen_rows(doubtful[:4], scale, in_order=False)[0]) == 4
+    unknown = rows([0.3, float("nan"), 0.2], 0.02)
+    assert [row.label for row in chosen_rows(unknown, scale, in_order=False)[0]] == ["0", "2", "1"]
 
 
 @pytest.mark.parametrize("name", ["square-wave-discrete", "hierarchy"])

@@ -269,6 +269,10 @@ def test_rounds_that_no_device_asked_about_are_followed_by_their_parents(tmp_pat
     for known in ((), tuple(rounds[2:]), tuple(forged)):
         with pytest.raises(SottovoceError):
             relay_of(tmp_path, Collecting(rounds[4], older=known)).manifest(name)
+    exchanged = Collecting(rounds[4], older=tuple(rounds))  # a parent of another hash, with the right number
+    exchanged.older[f"hash={rounds[3].hash}"] = replace(rounds[3], stage=replace(rounds[3].stage, quota=7))
+    with pytest.raises(CollectorError, match="does not follow the open one"):
+        relay_of(tmp_path, exchanged).manifest(name)
     assert relay_of(tmp_path, Collecting(rounds[4], older=tuple(rounds))).manifest(name) == rounds[4]
 
 

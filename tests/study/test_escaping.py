@@ -41,6 +41,34 @@ def test_markdown_has_no_html_no_links_and_no_columns() -> None:
     assert markdown("![x](http://a.test)\n# b `c`") == "!\\[x\\](http://a.test) # b \\`c\\`"
 
 
+TICKED = sv.Asked("kind", sv.SetShares(sv.Sets(LABELS, 3)), {"en": "<b>Which?</b> |"})
+CROSSED = sv.Asked(
+    "kind",
+    sv.Joint(sv.Record({"a": sv.Categories(LABELS), "b": sv.Categories(["=G", "<b>|"])})),
+    {"en": "<b>Which?</b> |"},
+    attribute_texts={name: {"en": "<b>A</b> |"} for name in ("a", "b")},
+)
+
+
+@for_each(
+    "asked,answers",
+    [
+        (TICKED, {"kind": [[one, LABELS[0]] for one in LABELS[1:]] * 50}),
+        (CROSSED, {"kind/a": LABELS * 50, "kind/b": ["=G", "<b>|"] * (25 * len(LABELS))}),
+    ],
+)
+def test_items_of_sets_and_cells_of_tables_are_escaped(asked: sv.Asked, answers: dict, tmp_path: Path) -> None:
+    plan = study(asked, epsilon="5").plan(len(next(iter(answers.values()))))
+    write_export(sv.simulate_study(plan, answers, seed=1).results, tmp_path)
+    with open(tmp_path / "estimates.csv", encoding="utf-8", newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert not [cell for cell in cells if spreadsheet(cell) != cell]
+    assert any("=1+1" in cell for cell in cells)
+    for name in ("publication.md", "codebook.md"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert "<" not in text and "[x](" not in text
+
+
 def test_the_export_of_a_study_escapes_its_labels(tmp_path: Path) -> None:
     asked = sv.Asked("kind", sv.Frequency(sv.Categories(LABELS)), {"en": "Which <b>one</b>?\n| a |"})
     results = sv.simulate_study(study(asked, epsilon="5").plan(400), {"kind": LABELS * 50}, seed=1).results

@@ -84,6 +84,48 @@ def test_text_for_people_is_left_alone() -> None:
     assert [m.original for m in mutants("HALF = UNIT // 2\n", "f.py")] == ["UNIT // 2", "2"]
 
 
+@for_each(
+    "source,operator,drawn",
+    [
+        ("return abs(a - b) < 1e-09", "comparison", 0),
+        ("return abs(a - b) < -1e-09", "comparison", 0),
+        ("return abs(a - b) < 1e-09 * c", "comparison", 1),
+        ("return a < 0.5", "comparison", 1),
+        ("return a < 1e-9 < b", "comparison", 2),
+        ("return a == 1e-9", "comparison", 1),
+        ("return a > 2 * math.log(b) / c", "comparison", 0),
+        ("return a > np.sqrt(log(b) / c)", "comparison", 0),
+        ("return a > np.sqrt(b)", "comparison", 1),
+        ("return a > log(b) + c", "comparison", 1),
+        ("for _ in range(50):\n        if a: break", "off-by-one", 0),
+        ("for _ in range(TURNS):\n        if a: return b", "off-by-one", 0),
+        ("for _ in range(9):\n        if a: break", "off-by-one", 2),
+        ("for _ in range(50): b(a)", "off-by-one", 2),
+        ("for _ in range(50):\n        while a: break", "off-by-one", 2),
+        ("for _ in range(a):\n        if a: break", "off-by-one", 1),
+        ("for n in range(50):\n        if a: break", "off-by-one", 2),
+        ("return max(1, CHUNK // (a * b))", None, 0),
+        ("return max(1, _CHUNK_BYTES // a)", None, 0),
+        ("return max(2, CHUNK // a)", "min-max", 1),
+        ("return range(0, a, CHUNK)", "off-by-one", 2),
+    ],
+)
+def test_changes_that_nobody_could_see_are_not_drawn(source: str, operator: str | None, drawn: int) -> None:
+    """By rules of form; the same form with one thing else is drawn."""
+    found = mutants(f"def f(a, b, c):\n    {source}\n", "f.py")
+    assert len([one for one in found if operator in (one.operator, None)]) == drawn
+
+
+def test_constants_of_an_estimate_of_work_are_not_moved_by_one() -> None:
+    source = "def {}(a):\n    return 64 * a\n"
+    assert [m.operator for m in mutants(source.format("effort"), "f.py")] == [
+        "arithmetic",
+        "dropped-term",
+        "dropped-term",
+    ]
+    assert "off-by-one" in {m.operator for m in mutants(source.format("efforts"), "f.py")}
+
+
 def test_a_change_over_several_lines_leaves_the_rest() -> None:
     source = "def f(a, b):\n    c = (a +\n         b)\n    return 'ä' if c else max(a, b)\n"
     (swapped,) = (mutant for mutant in mutants(source, "f.py") if mutant.operator == "swapped-branch")

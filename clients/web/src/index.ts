@@ -7,7 +7,7 @@ import { openStore } from "./device/store";
 import { Study, type Options } from "./device/study";
 import { Manifest } from "./manifest";
 import { Mechanism } from "./mechanism";
-import { SELDOM, TABLES } from "./seldom";
+import { RARE, SELDOM, TABLES } from "./seldom";
 
 export { SottovoceError } from "./core/errors";
 export type { Meaning } from "./device/meaning";
@@ -24,6 +24,7 @@ async function load(source: unknown): Promise<void> {
   const names = named(parse(source).spec, ["node", "kind"]);
   const some = (kinds: string[]): boolean => names.some((name) => kinds.includes(name));
   if (some(SELDOM)) await part(import("./vector/index"));
+  if (some(RARE)) await part(import("./channel/rare"));
   if (some(TABLES)) await part(import("./tables/index"));
 }
 

@@ -1,6 +1,6 @@
 /** A manifest: the immutable description of one round of a study, which a device reads, checks and may refuse. */
 import type { Code } from "./channel/channel";
-import { hex, join } from "./core/bytes";
+import { hex, join, unhex } from "./core/bytes";
 import { budget, decimalText } from "./core/decimal";
 import { need, refuse } from "./core/errors";
 import { Fraction, metered } from "./core/fraction";
@@ -44,6 +44,17 @@ export interface Facts {
   translations?: Labels;
   /** The arms of an experiment, where the study has one. */
   experiment?: ExperimentArm[];
+  /** In how many rounds of the study a device answers, once each; their losses add up. */
+  rounds?: number;
+  repeat?: Repeat;
+}
+
+/** A study of several waves: a person answers once in any `window` waves in a row. */
+export interface Repeat {
+  /** The days of one wave. */
+  days: number;
+  waves: number;
+  window: number;
 }
 
 /** One arm of an experiment: participants in it read its text above the questions. */
@@ -173,6 +184,7 @@ export class Manifest {
       if (arm.mechanism.claimed.compare(facts.epsilon) > 0)
         refuse("An arm claims a larger epsilon than the study states.", "privacy");
       valid(!facts.experiment || this.experimentArm(arms.indexOf(arm)), "experiment");
+      valid(!facts.repeat || (!arm.mechanism.memoised && round === 1 && spec.quota === null), "repeat");
     }
   }
 
@@ -225,17 +237,25 @@ export class Manifest {
   /** The arm of a report, which nobody chooses: from SHA-256 of the manifest's hash, the id and a counter. */
   armOf(id: Uint8Array): number {
     need(id.length === 16, "A report id has 16 bytes.", "report");
-    const weight = this.arms.reduce((found, arm) => found + arm.weight, 0n);
-    const limit = (1n << 53n) - ((1n << 53n) % weight);
-    for (let counter = 0; ; counter++) {
-      const count = new Uint8Array(4);
-      new DataView(count.buffer).setUint32(0, counter);
-      const digest = sha256(join(this.digest, id, count));
-      let ticket = new DataView(digest.buffer).getBigUint64(0) >> 11n;
-      if (ticket >= limit) continue;
-      ticket %= weight;
-      return this.arms.findIndex((arm) => (ticket -= arm.weight) < 0n);
-    }
+    let ticket = publicTicket(join(this.digest, id), this.arms.reduce((found, arm) => found + arm.weight, 0n));
+    return this.arms.findIndex((arm) => (ticket -= arm.weight) < 0n);
+  }
+
+  /** The waves in which a device answers, by the number that it drew in the wave in which it joined. */
+  turns(number: Uint8Array, joined: number): number[] {
+    const { waves, window } = this.facts.repeat!;
+    const begun = Math.max(0, joined);
+    if (begun >= waves) return [];
+    let wave = begun + Number(publicTicket(join(unhex(this.study), number), BigInt(Math.min(window, waves - begun))));
+    const found = [];
+    for (; wave < waves; wave += window) found.push(wave);
+    return found;
+  }
+
+  /** The first day of a wave. */
+  begins(wave: number): string {
+    const { start, repeat } = this.facts;
+    return new Date(Date.parse(start!) + wave * repeat!.days * DAY).toISOString().slice(0, 10);
   }
 
   /** The question of an arm. */
@@ -257,7 +277,20 @@ export class Manifest {
 
   /** The number of the epoch of a moment. */
   epoch(now: number): number {
-    return Math.floor((now - EPOCHS_BEGIN) / DAY / this.facts.collection.epochDays);
+    const { start, repeat, collection } = this.facts;
+    const [begin, days] = repeat ? [Date.parse(start!), repeat.days] : [EPOCHS_BEGIN, collection.epochDays];
+    return Math.floor((now - begin) / DAY / days);
+  }
+}
+
+/** A number below a count that everyone computes from public bytes, uniformly: from SHA-256 with a counter. */
+function publicTicket(label: Uint8Array, count: bigint): bigint {
+  const limit = (1n << 53n) - ((1n << 53n) % count);
+  for (let counter = 0; ; counter++) {
+    const bytes = new Uint8Array(4);
+    new DataView(bytes.buffer).setUint32(0, counter);
+    const ticket = new DataView(sha256(join(label, bytes)).buffer).getBigUint64(0) >> 11n;
+    if (ticket < limit) return ticket % count;
   }
 }
 
@@ -288,7 +321,10 @@ function hash(value: unknown): string {
 }
 
 function readFacts(spec: unknown): Facts {
-  const further: Readers = { title: filled, translations: readLabels, experiment: listOf(readExperimentArm) };
+  const further: Readers = {
+    ...{ title: filled, translations: readLabels, experiment: listOf(readExperimentArm) },
+    ...{ rounds: count(2n, 1000n), repeat: readRepeat },
+  };
   const found = record(spec, "a study", {
     ...present(spec, further),
     ...{ name: text, owner: text, contact: text, purpose: text, analysts: text, unit: text, start: maybe(date), end: maybe(date) },
@@ -300,7 +336,23 @@ function readFacts(spec: unknown): Facts {
   valid(found.lifetime.compare(found.epsilon) >= 0, "lifetime");
   const names = found.experiment?.map((one) => one.name);
   valid(!names || (names.length > 1 && new Set(names).size === names.length && found.unit !== "event"), "experiment");
+  const { rounds, repeat, unit, epsilon, lifetime } = found;
+  const times = (count: number): Fraction => epsilon.times(Fraction.of(BigInt(count)));
+  valid(!rounds || (unit !== "event" && lifetime.compare(times(rounds)) <= 0), "rounds");
+  valid(!repeat || (unit !== "event" && !rounds && lifetime.compare(times(Math.ceil(repeat.waves / repeat.window))) === 0), "repeat");
+  valid(!repeat || (found.start && found.end === lastDay(found.start, repeat)), "repeat");
   return found;
+}
+
+function readRepeat(spec: unknown): Repeat {
+  const readers = { days: count(1n, 366n), waves: count(2n, 10_000n), window: count(1n, 10_000n) };
+  const found = record(spec, "a repeated study", readers) as Repeat;
+  valid(found.window <= found.waves, "window");
+  return found;
+}
+
+function lastDay(start: string, { days, waves }: Repeat): string {
+  return new Date(Date.parse(start) + (days * waves - 1) * DAY).toISOString().slice(0, 10);
 }
 
 /** The readers of those keys that a specification has. */

@@ -1,6 +1,9 @@
 /** A mechanism: read from its specification alone. Its privacy loss is computed here, not believed. */
 import { checkMemos, NO_WORDS, channelFrom, nested, type Channel, type Code, type Words } from "./channel/channel";
-import "./channel/memo";
+import "./channel/bits";
+import "./channel/compose";
+import "./channel/maps";
+import "./channel/numeric";
 import "./channel/sets";
 import "./channel/side";
 import { hex, join, toBytes } from "./core/bytes";

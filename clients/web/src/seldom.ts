@@ -2,5 +2,7 @@
 export const VECTORS = ["half-space", "hints", "place", "sampled-coordinates", "signs", "box", "sparse"];
 /** What is not in the main bundle: loaded when a specification names one of these. */
 export const SELDOM = [...VECTORS, "sparing", "cells", "digit"];
+/** Memos, fakes, histograms and projective sets. */
+export const RARE = ["chain", "cohorts", "fakes", "histogram", "projective"];
 /** What only questions about records and sets of items need. */
-export const TABLES = ["record", "parities", "sets", "hitting"];
+export const TABLES = ["record", "parities", "sets", "hitting", "spread", "options"];

@@ -7,6 +7,7 @@ import { SottovoceError } from "../src/core/errors";
 import type { Kinds, Reader } from "../src/core/read";
 import { DOMAINS } from "../src/domain/domain";
 import "../src/mechanism";
+import "../src/channel/rare";
 import "../src/tables/index";
 import "../src/vector/index";
 import { load } from "./vectors";

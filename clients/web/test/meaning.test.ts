@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { unhex } from "../src/core/bytes";
 import { meaning } from "../src/device/meaning";
 import { Manifest } from "../src/manifest";
+import "../src/channel/rare";
 import "../src/tables/index";
 import "../src/vector/index";
 import { load } from "./vectors";

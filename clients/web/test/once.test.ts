@@ -1,26 +1,12 @@
 /** A study of persons is answered once, and again in a further epoch only from the memos of the epochs before. */
 import { expect, test } from "vitest";
+import { lasting } from "./lasting";
 import { Study } from "../src/device/study";
-import type { Name, Store } from "../src/device/store";
 import { Manifest } from "../src/manifest";
 import { load } from "./vectors";
 
 const DAY = 86_400_000;
 const [FIRST, OTHER] = ["0".repeat(64), "1".repeat(64)];
-
-/** A store that lasts, in memory. */
-function lasting(): Store {
-  const maps: { [name: string]: Map<string, unknown> } = {};
-  const of = (name: Name): Map<string, any> => (maps[name] ??= new Map());
-  const stores = {
-    get: async (name: Name, key: string) => of(name).get(key),
-    all: async (name: Name) => [...of(name).values()],
-    put: async (name: Name, key: string, value: unknown) => void of(name).set(key, value),
-    add: async (name: Name, key: string, value: unknown) => void of(name).set(key, value),
-    remove: async (name: Name, key: string) => void of(name).delete(key),
-  };
-  return { lasting: true, change: (work) => work(stores) };
-}
 
 test("a further epoch needs the memos of the epochs before", async () => {
   Object.assign(globalThis, { addEventListener: () => undefined });

@@ -128,6 +128,10 @@ test("manifests", () => {
       const check = (): void => manifest.check(readDecimal(limit), lifetime === null ? null : readDecimal(lifetime));
       expect(refused(check), `${limit} ${lifetime}`).toBe(!holds);
     }
+    for (const [number, joined, waves, day] of vector.turns ?? []) {
+      expect(manifest.turns(unhex(number), joined)).toEqual(waves);
+      if (day) expect(manifest.begins(waves.at(-1))).toBe(day);
+    }
     vector.answers.forEach((given: { [name: string]: unknown }, place: number) => {
       const codes = manifest.arms.map((_, arm) => manifest.encode(arm, given[manifest.asked(arm).key]));
       expect(codes.map(plainCode)).toEqual(vector.codes[place]);

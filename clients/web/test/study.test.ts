@@ -77,7 +77,7 @@ test("a closed study is not answered, and nothing is charged", async () => {
     await expect(study.send(ANSWERS)).rejects.toMatchObject({ code: "closed" });
     expect(await study.state()).toBe("closed");
   }
-  expect(await study.spent()).toEqual({ study: 0, total: 0 });
+  expect(await study.spent()).toEqual({ window: 0, study: 0, total: 0 });
   expect(posted).toEqual([]);
   state = "open";
   expect((await study.send(ANSWERS)).state).toBe("accepted");

@@ -7,6 +7,7 @@ import { Fraction } from "../src/core/fraction";
 import { parse, type Spec } from "../src/core/json";
 import type { Coins } from "../src/core/coins";
 import type { Mechanism } from "../src/mechanism";
+import "../src/channel/rare";
 import "../src/tables/index";
 import { seeded as fromSeed } from "../src/vector/index";
 

@@ -31,7 +31,8 @@ VECTORS = (Box(-1, 1, 3), Sparse(3, 1), Sparse(1000, 3), Ball(1, 128))
 def audit_grid(chosen: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
     """One row per mechanism, budget and size, computed on all cores.
 
-    For a continuum of numbers the size is None; rows of vectors also have the number of coordinates.
+    For a continuum of numbers the size is None; rows of vectors also have the number of coordinates, and rows of sets
+    the number of items.
     """
     tasks: list[tuple[str, Domain, str, float]] = []
     for name in names() if chosen is None else chosen:
@@ -87,10 +88,15 @@ def audit_file(path: str, place: int = 0, total: int = 1) -> dict[str, Any]:
 
 
 def _row(subject: Mechanism, certificate: Certificate) -> dict[str, Any]:
-    claimed = decimal_text(certificate.claimed)
+    claimed, listed = decimal_text(certificate.claimed), subject.domain.listed
     return {
         "name": subject.name,
-        "parameters": {"epsilon": claimed, "size": subject.domain.size, "dimensions": dimensions_of(subject.channel)},
+        "parameters": {
+            "epsilon": claimed,
+            "size": subject.domain.size,
+            "dimensions": dimensions_of(subject.channel),
+            "items": None if listed is None else listed.size,
+        },
         "claimed": claimed,
         "exact": certificate.epsilon,
         "how": certificate.how,
@@ -109,6 +115,7 @@ def show(rows: Sequence[Mapping[str, Any]]) -> None:
         size, dimensions = row["parameters"]["size"], row["parameters"]["dimensions"]
         codes, ok = "continuum" if size is None else str(size), "yes" if row["ok"] else "NO"
         codes = codes if dimensions is None else f"{dimensions} numbers"
+        codes = codes if row["parameters"]["items"] is None else f"{row['parameters']['items']} items"
         lines.append((row["name"], codes, row["claimed"], f"{row['exact']:.9g}", row["how"], ok))
     table(header, lines)
     for row in rows:

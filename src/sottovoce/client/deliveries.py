@@ -28,6 +28,25 @@ class Delivery(NamedTuple):
     retry_after: float = 0.0
 
 
+class StudyStatement(NamedTuple):
+    """What a study got from a device, beside the limits.
+
+    Attributes:
+        window: what the reports of the current window of waves lost; at most `window_limit`.
+        study: what all reports to the study lost; at most `study_limit`.
+        total: what the device lost in all studies; at most `total_limit`, where it has a limit.
+        turns: the waves of a repeated study in which the device answers, from 0 on.
+    """
+
+    window: Decimal
+    study: Decimal
+    total: Decimal
+    window_limit: Decimal
+    study_limit: Decimal
+    total_limit: Decimal | None
+    turns: tuple[int, ...] = ()
+
+
 class DeviceAccount(NamedTuple):
     """What a device lost: altogether, and by owner of a study."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sottovoce.core.errors import DeviceFileError, PrivacyError
 
-VERSION = 5
+VERSION = 6
 SECRET_BYTES = 32
 PATIENCE = 30.0  # seconds that a device waits for another process
 # Tables are ordered by hashes and random ids, without numbers: the file does not show what came first.
@@ -60,6 +60,11 @@ _TABLES = {
     5: (
         # The arm that was drawn for the next report of a manifest, before anything was asked.
         "CREATE TABLE drawn (manifest TEXT PRIMARY KEY, arm INTEGER NOT NULL) WITHOUT ROWID",
+    ),
+    6: (
+        # The public number that decides in which waves of a repeated study the device answers, and when it was drawn.
+        "CREATE TABLE turn (root TEXT, owner TEXT, number BLOB NOT NULL, joined INTEGER NOT NULL,"
+        " PRIMARY KEY (root, owner)) WITHOUT ROWID",
     ),
 }
 

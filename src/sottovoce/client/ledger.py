@@ -50,6 +50,19 @@ def lost(
     return total
 
 
+def lost_since(database: sqlite3.Connection, epoch: int, *, study: str, owner: str) -> Decimal:
+    """The sum of the losses of the reports to a study in an epoch and later ones; rounded up."""
+    rows = database.execute(
+        "SELECT charge.epsilon FROM charge JOIN report ON report.id = charge.key"
+        " WHERE report.study = ? AND report.owner = ? AND report.epoch >= ?",
+        (study, owner, epoch),
+    )
+    total = Decimal(0)
+    for (epsilon,) in rows:
+        total = _ROUNDED_UP.add(total, Decimal(epsilon))
+    return total
+
+
 def owners(database: sqlite3.Connection) -> list[str]:
     """All to whom something was lost."""
     return [owner for (owner,) in database.execute("SELECT DISTINCT owner FROM used ORDER BY owner")]

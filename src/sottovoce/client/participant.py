@@ -1,7 +1,7 @@
-"""A participant's device in studies: it reads a manifest, may refuse it, answers once, and sends what it wrote down.
+"""A participant's device in studies: it reads a manifest, may refuse it, answers, and sends what it wrote down.
 
-The report, its id and its charge are written in one transaction before the first attempt to send; every attempt sends
-the same bytes. Randomizing again would spend the budget again.
+The report, its id and its charge are written in one transaction before the first attempt to send. Every attempt sends
+the same bytes: randomizing again would spend the budget again.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from os import PathLike
 from sqlite3 import Connection
 
 from sottovoce.client import answers as given
-from sottovoce.client import ledger, outbox
+from sottovoce.client import budgets, ledger, outbox
 from sottovoce.client.client import exact_limit
-from sottovoce.client.deliveries import Delivery, DeviceAccount, today
+from sottovoce.client.deliveries import Delivery, DeviceAccount, StudyStatement, today
 from sottovoce.client.device_file import DeviceFile
 from sottovoce.client.memo import keep_in
-from sottovoce.client.once import check_once, memos_of, write_facts
+from sottovoce.client.once import check_once, keep_turns, memos_of, write_facts
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.sealing import seal
 from sottovoce.client.tick import WRITTEN, Tick, Untimed, public_tick
@@ -45,8 +45,6 @@ from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.exchange.experiment import ExperimentArm
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.wire import CBOR_TYPE
-from sottovoce.core.guarantee import parallel
-from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 
 SEALED_TYPE = "application/octet-stream"
@@ -58,9 +56,9 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds between attempts
 class Participant:
     """Answer studies on a device that keeps an account of its privacy loss.
 
-    The device computes every loss from the channels itself. Only pure guarantees are accepted. A study that protects a
-    person or a device is answered once; where all of its mechanisms keep a memo, once in each epoch. A study about
-    events is answered for each event, and every answer is charged, until the study's lifetime budget is spent.
+    The device computes every loss from the channels itself. Only pure guarantees are accepted. It answers a study once;
+    a repeated one in the waves that it drew; one that asks the same people in all rounds, once in each; with memos once
+    in each epoch. Events are all answered. Every answer is charged, until the study's lifetime budget is spent.
 
     Args:
         file: The file for account, reports and memos. None keeps them in memory, for simulations.
@@ -123,9 +121,8 @@ class Participant:
 
     def _check_manifest(self, manifest: Manifest) -> None:
         """Refuse one that loses more than it states or than this device allows, or that is not open today."""
-        limit, lifetime = exact_limit("limit", self.limit), exact_limit("lifetime_limit", self.lifetime_limit)
-        manifest.check(limit=limit)
-        facts = manifest.facts
+        facts, lifetime = manifest.facts, self._lifetime
+        manifest.check(limit=exact_limit("limit", self.limit))
         for arm in manifest.stage.arms:
             if not arm.mechanism.guarantee.accepted_by():
                 raise PrivacyError("This device accepts pure guarantees only; a mechanism of this study has another.")
@@ -139,6 +136,7 @@ class Participant:
             raise PrivacyError("This study has not begun.")
         if facts.end is not None and day > facts.end:
             raise PrivacyError("This study has ended.")
+        keep_turns(self._file, manifest, self._epoch(manifest))
 
     def asks(self, manifest: Manifest, *, arm: str | None = None) -> tuple[str, ...]:
         """List the names under which `answer` needs answers: the drawn question, or all where the study asks all.
@@ -237,7 +235,7 @@ class Participant:
             kept = None
             if mechanism.ratio_forever is not None:
                 kept = keep_in(database, mechanism, values[arm], manifest.study, manifest.facts.owner)
-            refusal = self._refusal(database, manifest, mechanism)
+            refusal = budgets.refusal(database, manifest, mechanism, self._lifetime)
             if refusal is None:
                 cohort = None if kept is None else kept.cohort
                 # The arm stays: ids that it does not take must not change how often it is drawn.
@@ -280,21 +278,6 @@ class Participant:
             memos=memos_of(manifest),
         )
         return replace(entry, body=_body(manifest, entry))
-
-    def _refusal(self, database: Connection, manifest: Manifest, mechanism: Mechanism) -> str | None:
-        """Why the losses would exceed a limit with this report, or None."""
-        memoised = mechanism.ratio_forever is not None
-        mechanisms = [] if memoised else [arm.mechanism for arm in manifest.stage.arms]
-        # A mechanism that keeps memos is charged by now; of the others the worst one counts, whichever was drawn.
-        more = parallel([one.guarantee.charge(one.ratio) for one in mechanisms]).epsilon
-        limit = exact_limit("lifetime_limit", self.lifetime_limit)
-        if limit is not None and ledger.lost(database, more) > limit:
-            return "With this report the device would lose more than it allows in its lifetime, so it does not answer."
-        facts = manifest.facts
-        # Of events too: participants are told what their device spends at most in a study.
-        if ledger.lost(database, more, study=manifest.study, owner=facts.owner) > facts.lifetime:
-            return "With this report the device would lose more than the lifetime budget of this study."
-        return None
 
     # --- sending -------------------------------------------------------------------------------------
     def send(self, patience: float = 0.0) -> list[Delivery]:
@@ -339,7 +322,8 @@ class Participant:
                     outbox.remove(database, now.id)
                     ledger.refund(database, now.id)
                     return _delivery(now, Outcome(REPLACED if is_open else STUDY_CLOSED))
-                now = replace(now, epoch=self._epoch(manifest))
+                if manifest.facts.repeat is None:  # an answer to a wave stays one of that wave
+                    now = replace(now, epoch=self._epoch(manifest))
                 now = replace(now, body=_body(manifest, now))
             outbox.begin_attempt(database, now)
         return self._posted(now)
@@ -402,7 +386,23 @@ class Participant:
             by_owner = {owner: ledger.lost(database, owner=owner) for owner in ledger.owners(database)}
             return DeviceAccount(ledger.lost(database), by_owner)
 
+    def study_account(self, manifest: Manifest) -> StudyStatement:
+        """Return what a study got from this device: in the current window of waves, in all, and beside all studies.
+
+        Args:
+            manifest: The manifest of the study.
+
+        Returns:
+            Losses beside their limits, and the waves that the device answers.
+        """
+        with self._changed() as database:
+            return budgets.study_account(database, manifest, self._epoch(manifest), self._lifetime)
+
     # --- parts -----------------------------------------------------------------------------------------
+    @property
+    def _lifetime(self) -> Decimal | None:
+        return exact_limit("lifetime_limit", self.lifetime_limit)
+
     @property
     def _file(self) -> DeviceFile:
         assert isinstance(self.file, DeviceFile)
@@ -412,7 +412,7 @@ class Participant:
         return self._file.changed()
 
     def _epoch(self, manifest: Manifest) -> int:
-        return manifest.facts.collection.epoch(self.today())
+        return manifest.facts.epoch(self.today())
 
     @property
     def _transport(self) -> HttpTransport:

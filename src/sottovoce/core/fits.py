@@ -18,6 +18,8 @@ from sottovoce.core.params import count_text, decimal_text
 if TYPE_CHECKING:
     from sottovoce.core.channel.compose.each import Each
     from sottovoce.core.channel.compose.keyed import Keyed
+    from sottovoce.core.channel.compose.options import AskedOptions
+    from sottovoce.core.channel.compose.spread import Spread
     from sottovoce.core.channel.finite.hitting import Hitting
     from sottovoce.core.channel.numeric.rounding import Rounding
     from sottovoce.core.channel.vector.projected import Projected
@@ -78,7 +80,7 @@ def _sparse(domain: Sparse, channel: Channel) -> None:
         raise MismatchError(f"A {channel.kind} channel for {taken} does not fit this domain of sparse vectors.")
 
 
-def _sets(domain: Sets, channel: Hitting) -> None:
+def _sets(domain: Sets, channel: Hitting | Spread | AskedOptions) -> None:
     if (channel.items, channel.most) != (len(domain.items), domain.most):
         raise MismatchError(
             f"A channel for at most {channel.most} of {channel.items} items does not fit sets of at most {domain.most}"
@@ -157,6 +159,8 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
     ("sets", "hitting", _sets),
+    ("sets", "spread", _sets),
+    ("sets", "options", _sets),
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),
     (None, Coordinates, _coordinates),

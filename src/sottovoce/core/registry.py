@@ -112,6 +112,8 @@ DISTRIBUTIONS = {
 }
 SETS = {
     "mask": "mechanisms.sets.mask:build",
+    "cells": "mechanisms.sets.cells:build",
+    "options": "mechanisms.sets.options:build",
     "padding-sampling": "mechanisms.sets.mask:padding_sampling",
 }
 BOXES = {

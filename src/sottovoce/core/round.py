@@ -89,7 +89,7 @@ class Protocol(ABC):
     """A plan of who is asked what, round after round. Frozen: everything that changes is in the history.
 
     `epsilon` is the largest privacy loss of one participant. Participants answer once, in one arm, so it is the largest
-    budget of any arm; a protocol that asks the same person again adds the budgets up.
+    budget of any arm; a protocol that asks the same people again (`protocols.nested.again`) adds the budgets up.
     """
 
     epsilon: Any  # an exact decimal: a field, or a property
@@ -100,6 +100,11 @@ class Protocol(ABC):
         own = cls.__dict__.get("advance")
         if own is not None and not hasattr(own, "__wrapped__"):
             cls.advance = _kept(own)  # type: ignore[method-assign]
+
+    @property
+    def answers(self) -> int:
+        """In how many rounds one person answers."""
+        return 1
 
     @property
     @abstractmethod

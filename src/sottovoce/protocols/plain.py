@@ -20,14 +20,18 @@ from sottovoce.estimate.prior import Prior
 from sottovoce.protocols.nested.parallel import Branch
 
 PROTOCOLS = {
+    "AHEAD": "protocols.boxes.ahead:AHEAD",
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "AdaptiveMeansRounds": "protocols.mean.several:AdaptiveMeansRounds",
+    "AskInTurn": "protocols.nested.again:AskInTurn",
     "AskEveryone": "protocols.ask:AskEveryone",
     "AskOneOf": "protocols.ask:AskOneOf",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
     "DensestInterval": "protocols.ranges.densest:DensestInterval",
     "GaussianMeanKnownSigma": "protocols.gaussian.known:GaussianMeanKnownSigma",
     "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
+    "HDG": "protocols.boxes.hdg:HDG",
+    "HIO": "protocols.boxes.hio:HIO",
     "ParityBlocks": "protocols.shares.parities:ParityBlocks",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
     "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",

@@ -30,6 +30,8 @@ def simulate(
 ) -> Estimates:
     """Run a protocol on known answers: chance puts each participant into one round and arm, and each answers once.
 
+    Where a protocol asks the same people again, the first of them answer in every round.
+
     Args:
         protocol: A protocol such as `AdaptiveMeanRounds`.
         answers: The answers of all participants.
@@ -53,7 +55,7 @@ def simulate(
     See also:
         `SampledAttributes`, `VarianceRounds` and `RangeSearchMean`, other protocols.
     """
-    crowd = _Crowd(answers, seed, choices, closing=closing)
+    crowd = _Crowd(answers, seed, choices, closing=closing, again=protocol.answers > 1)
     last = play(protocol, crowd.ask(state), state=state)
     if crowd.unfinished:
         last = last.counted(crowd.unfinished)
@@ -65,14 +67,17 @@ def rounds(
 ) -> Iterator[State]:
     """The state after each round, which may be saved and resumed."""
     first = State.first(protocol) if state is None else state
-    return states(first, _Crowd(answers, seed, choices).ask(state))
+    return states(first, _Crowd(answers, seed, choices, again=protocol.answers > 1).ask(state))
 
 
 class _Crowd:
     """Participants whose answers are known, in the order in which they are asked."""
 
-    def __init__(self, answers: Any, seed: int | None, choices: Any, *, closing: bool = False) -> None:
+    def __init__(
+        self, answers: Any, seed: int | None, choices: Any, *, closing: bool = False, again: bool = False
+    ) -> None:
         self.answers, self.seed, self.choices, self.closing = answers, seed, choices, closing
+        self.again = again  # whether the same people answer in every round
         self.unfinished: tuple[Any, ...] = ()  # tallies of a round that did not get its quota
 
     def ask(self, state: State | None) -> Ask:
@@ -82,7 +87,8 @@ class _Crowd:
             raise ParameterError(
                 "Resuming a simulation needs the seed it began with, which determines who has answered."
             )
-        waiting = _order(self.answers, self.seed)[sum(map(reports_of, done)) :]
+        everyone = _order(self.answers, self.seed)
+        waiting = everyone if self.again else everyone[sum(map(reports_of, done)) :]
 
         def asked(stage: Round, number: int) -> tuple[Any, ...] | None:
             nonlocal waiting
@@ -95,7 +101,7 @@ class _Crowd:
                 )
             if not len(waiting):
                 return None
-            now, waiting = waiting[:quota], waiting[quota:]
+            now, waiting = waiting[:quota], waiting if self.again else waiting[quota:]
             tallies = _ask(stage, self.answers, now, derived_seed(self.seed, f"round {number}"), self.choices)
             self.unfinished = tallies if short else ()
             return None if short else tallies

@@ -14,6 +14,7 @@ from typing import Any
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Interval
 from sottovoce.core.errors import ParameterError, SpecError
+from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.core.exchange.study_facts import UNITS, Collection
 from sottovoce.core.language.plural import plural
 from sottovoce.core.question import Mean
@@ -22,11 +23,12 @@ from sottovoce.study.experiments.arms import StudyExperiment, experiment_problem
 from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import QuestionTable
 from sottovoce.study.questions import file_kinds, file_words, study_question
+from sottovoce.study.repeated import read_repeat, repeat_problems
 from sottovoce.study.strata import Stratum, read_strata
 from sottovoce.study.study import Study
 from sottovoce.study.toml_lines import key_lines, line_of
 
-TABLES = ("study", "questions", "population", "collection", "strata", "experiment")
+TABLES = ("study", "questions", "population", "collection", "strata", "experiment", "repeat")
 COLLECTION = ("epoch_days", "invitations", "sealed_for", "batch", "ask_all")
 KEYS = (
     *("name", "title", "owner", "contact", "purpose", "analysts", "start", "end"),
@@ -160,6 +162,7 @@ class _StudyReader:
             "collection": self._collection(),
             "strata": strata,
             "experiment": self._experiment(languages, questions, strata),
+            "repeat": self._repeat(about, dates),
         }
         if self.mistakes:
             # What remains is said by the study itself, one sentence at a time, with stand-ins for what is wrong.
@@ -310,6 +313,17 @@ class _StudyReader:
         for problem in experiment_problems(unit, questions, has_clusters=any(one.cluster_of for one in strata)):
             self.note(("experiment",), problem, "")
         return read_experiment(self.tables["experiment"], languages, questions, self)
+
+    def _repeat(self, about: Mapping[str, Any], dates: Mapping[str, date | None]) -> Repeat | None:
+        if "repeat" not in self.tables:
+            return None
+        parts = bool({"strata", "experiment"} & self.tables.keys())
+        tables = self.tables.get("questions", {})
+        parts = parts or any(isinstance(one, Mapping) and one.get("rounds", False) for one in tables.values())
+        plain = (about.get("unit", ""), dates["start"], dates["end"], about.get("lifetime"))
+        for problem in repeat_problems(*plain, self._collection(), has_parts=parts):
+            self.note(("repeat",), problem, "")
+        return read_repeat(self.tables["repeat"], self)
 
     def _collection(self) -> Collection:
         table = self.tables.get("collection", {})

@@ -11,6 +11,7 @@ from typing import Any
 
 from sottovoce.core.asked import NAME, Asked
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.core.exchange.study_facts import UNITS, Collection, StudyFacts
 from sottovoce.core.language.translated import MAX_TEXT, Texts, texts_by_language
 from sottovoce.core.params import check_epsilon, check_integer, decimal_text
@@ -19,6 +20,7 @@ from sottovoce.study.experiments.arms import StudyExperiment, experiment_problem
 from sottovoce.study.plan import MOST
 from sottovoce.study.population import ExpectedAnswers
 from sottovoce.study.questions import study_question
+from sottovoce.study.repeated import repeat_problems
 from sottovoce.study.strata import Stratum
 from sottovoce.study.study_plan import StudyPlan, plan_study
 
@@ -55,6 +57,7 @@ class Study:
         stratum: The stratum that this study asks, where it is one of several.
         experiment: The arms of an experiment, where participants are shown different texts.
         in_rounds: The names of the questions for quantiles that are asked in five rounds, by `QuantileRounds`.
+        repeat: How the study is repeated; `epsilon` then bounds all reports of a person within one window of waves.
 
     Examples:
         >>> smokes = sv.Asked("smokes", sv.Frequency(sv.Categories(["yes", "no"])), texts="Do you smoke?")
@@ -88,6 +91,7 @@ class Study:
     stratum: str = ""
     experiment: StudyExperiment | None = None
     in_rounds: tuple[str, ...] = ()
+    repeat: Repeat | None = None
 
     def __init__(
         self,
@@ -113,6 +117,7 @@ class Study:
         stratum: str = "",
         experiment: StudyExperiment | None = None,
         in_rounds: Sequence[str] = (),
+        repeat: Repeat | None = None,
     ) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise ParameterError("The name of a study is made like that of a question, such as sleep-2027.")
@@ -128,6 +133,12 @@ class Study:
         if not isinstance(contact, str) or not _CONTACT.fullmatch(contact):
             raise ParameterError("The contact must be an address of mail, or of a page that begins with https://.")
         budget = check_epsilon("a study", epsilon)
+        if repeat is not None:
+            several = bool(strata) or experiment is not None or bool(in_rounds)
+            for problem in repeat_problems(unit, start, end, lifetime, collection, has_parts=several):
+                raise ParameterError(problem)
+            assert start is not None
+            end, lifetime = repeat.end(start), repeat.lifetime(budget)
         lifetime_budget = budget if lifetime is None else check_epsilon("a lifetime", lifetime)
         if lifetime_budget < budget:
             raise ParameterError("The lifetime budget must be at least the epsilon of one participation.")
@@ -164,6 +175,7 @@ class Study:
             "stratum": stratum,
             "experiment": experiment,
             "in_rounds": _in_rounds(in_rounds, asked, has_strata=bool(strata)),
+            "repeat": repeat,
         }
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -219,6 +231,7 @@ class Study:
             self.title,
             self.translations,
             () if self.experiment is None else self.experiment.arms,
+            repeat=self.repeat,
         )
 
     def plan(self, participants: int, *, level: float = 0.95, priors: Mapping[str, Any] | None = None) -> StudyPlan:

@@ -15,11 +15,11 @@ from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
 from sottovoce.core.question import HalfSets
+from sottovoce.core.question.half_sets import FLIPPED
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.half_sets.evidence import HalfSetsEvidence, shares_of_sets, slope_of
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
-from sottovoce.mechanisms.frequency.half_sets import FLIPPED
 from sottovoce.tally.tally import report_cells
 from sottovoce.testing.codes import require
 from sottovoce.testing.statistics import check_rate

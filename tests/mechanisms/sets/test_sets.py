@@ -61,12 +61,92 @@ def test_padding_and_sampling_is_randomized_response_of_one_item_with_the_budget
             assert float(padded.likelihood(report, code)) == pytest.approx(chance, rel=1e-12)
 
 
+# Of METHODS' whole family for a list without end, by the number of items held and epsilon.
+BOUNDS = {(5, 1): 20.7, (10, 1): 42, (50, 1): 212, (5, 2): 3.8, (10, 2): 7.7, (50, 2): 38}
+
+
+@pytest.mark.parametrize(("most", "epsilon"), BOUNDS)
+def test_cells_come_near_the_bound_for_any_number_of_items(most: int, epsilon: float) -> None:
+    variances = {
+        float(sv.mechanism("cells", sv.Sets(range(items), most), epsilon=epsilon).variance([0] * items, 1)[0])
+        for items in (100, 60_000)
+    }
+    assert len(variances) == 1 and variances.pop() <= 1.06 * BOUNDS[most, epsilon]
+
+
+def test_the_rate_of_an_item_in_a_shared_cell_is_that_of_independent_cells() -> None:
+    """From the law of the number of cells that m elements take, by its recursion."""
+    cells, most, epsilon = 24, 4, 1.0
+    spread: Any = sv.mechanism("cells", sv.Sets(range(50), most), epsilon=epsilon, cells=cells).channel
+    own, other = map(float, spread.inner.item_rates())
+    taken = np.zeros(most + 1)
+    taken[0] = 1
+    for _ in range(most):
+        places = np.arange(most + 1)
+        taken = taken * places / cells + np.concatenate([[0], (taken * (cells - places) / cells)[:-1]])
+    held = float(taken @ np.arange(most + 1)) / cells
+    assert float(spread.item_rates().other) == pytest.approx(held * own + (1 - held) * other, rel=1e-12)
+
+
+def test_shares_of_thousands_of_neighbouring_items_lie_in_their_intervals() -> None:
+    """Items with neighbouring numbers share cells no more often than others."""
+    items, n = 2100, 10_000
+    people = np.zeros((n, items), bool)
+    people[: n // 2, 100:103] = True
+    people[n // 2 :, ::1000] = True
+    mechanism = sv.mechanism("cells", sv.Sets(range(items), 3), epsilon=4)
+    estimate = mechanism.estimate(mechanism.tally(mechanism.privatize(people, seed=2)))
+    scores = (estimate.values - people.mean(axis=0)) / np.sqrt(
+        mechanism.variance(people.mean(axis=0), n, target="sample")
+    )
+    assert 0.9 <= float(np.mean(scores**2)) <= 1.1 and abs(float(scores.mean())) < 0.1
+    assert abs(float(estimate.sizes.values[3]) - 1) < 0.1
+
+
+@pytest.mark.parametrize(("epsilon", "asked"), [("0.5", 1), (1, 1), (2, 2), (4, 3)])
+def test_options_ask_about_more_items_where_the_budget_allows(epsilon: Any, asked: int) -> None:
+    mechanism = sv.mechanism("options", sv.Sets(range(12)), epsilon=epsilon)
+    channel: Any = mechanism.channel
+    assert channel.window.asked == asked
+    e, patterns = math.exp(float(epsilon)), 1 << asked
+    own, other = (e + patterns / 2 - 1) / (e + patterns - 1), patterns / 2 / (e + patterns - 1)
+    rare = 12 / asked * other * (1 - other) / (own - other) ** 2
+    assert float(mechanism.variance([0] * 12, 10**6)[0]) * 10**6 == pytest.approx(rare, rel=1e-4)
+
+
+def test_variances_of_sums_of_options_are_those_of_drawn_reports() -> None:
+    """Two neighbouring items are asked about together: where they go together, the variance of their sum is larger."""
+    mechanism = sv.mechanism("options", sv.Sets(range(3)), epsilon=3, asked=2)
+    people = [[0, 1]] * 300 + [[]] * 700
+    weights = np.array([1.0, 1, 0])
+    draws = [mechanism.estimate(mechanism.tally(mechanism.privatize(people, seed=seed))) for seed in range(400)]
+    spread = float(np.var([weights @ one.values for one in draws]))
+    said = [float(one.evidence.functional(weights, Target.SAMPLE).covariance[0, 0]) for one in draws[:40]]
+    assert spread == pytest.approx(float(np.mean(said)), rel=0.25)
+    assert draws[0].evidence.sizes is None
+
+
+def test_plans_ask_about_single_options_where_everything_may_be_ticked() -> None:
+    for epsilon in (1, 2):
+        plan = sv.plan(sv.SetShares(sv.Sets(range(20))), epsilon=epsilon, participants=5000)
+        assert plan.best.method == "options"
+    assert sv.plan(sv.SetShares(sv.Sets(range(20), 2)), epsilon=1, participants=5000).best.method == "mask"
+    many = sv.plan(sv.SetShares(sv.Sets(range(30_000), 5)), epsilon=1, participants=5000, prior="rare")
+    assert many.best.method == "cells" and many.best.bytes_per_report < 30
+
+
 CASES = [
     ("mask", 3, 1, "1", ()),
     ("mask", 4, 2, "0.1", ()),
     ("padding-sampling", 4, 4, "1", pytest.mark.slow),
     ("mask", 70, 5, "8", pytest.mark.slow),
     ("mask", 130, 20, "0.1", pytest.mark.slow),
+    ("cells", 40, 2, "1", ()),
+    ("cells", 5, 5, "0.1", pytest.mark.slow),
+    ("cells", 300, 3, "4", pytest.mark.slow),
+    ("options", 8, 8, "1", ()),
+    ("options", 9, 3, "2", pytest.mark.slow),
+    ("options", 20, 20, "4", pytest.mark.slow),
 ]
 
 
@@ -180,7 +260,7 @@ def test_the_best_size_is_one_for_few_items_and_large_budgets() -> None:
 def test_plans_prefer_the_mask_and_predict_the_spread_of_simulations() -> None:
     question = sv.SetShares(sv.Sets(range(60), 4))
     plan = sv.plan(question, epsilon=1, participants=4000)
-    assert [one.method for one in plan.options] == ["mask", "padding-sampling"]
+    assert [one.method for one in plan.options] == ["mask", "cells", "padding-sampling", "options"]
     mechanism = plan.best.mechanism
     draws = np.random.default_rng(1)
     people = draws.random((4000, 60)) < 0.03
@@ -207,10 +287,10 @@ epsilon = "2"
 ask = "set-shares"
 text = "Which of these did you use last week?"
 items = ["bus", "car", "bike", "train"]
-most = 3
+most = 2
 
 [population.ways]
-shares = { bus = 0.5, car = 0.6, bike = 0.4 }
+shares = { bus = 0.3, car = 0.5, bike = 0.2 }
 """
 
 
@@ -220,7 +300,7 @@ def test_a_study_file_asks_it_from_the_plan_to_the_results(tmp_path: Any) -> Non
     study = sv.read_study(file)
     planned = sv.plan_study(study, participants=3000)
     assert "mask" in str(planned)
-    answers = {"ways": ["bus; car", "", "bike", "car;train ; bus"] * 500}
+    answers = {"ways": ["bus; car", "", "bike", " train ;bus"] * 500}
     frame = sv.simulate_study(planned, answers, seed=5).to_frame()
     assert frame["label"].tolist()[:4] == WAYS and {*frame["measure"]} == {"share", "share with number of items"}
 

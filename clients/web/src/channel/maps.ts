@@ -51,7 +51,7 @@ export abstract class PublicMap {
 }
 
 /** Words have 64 bits, or few in proofs. */
-function wordBits(bits: bigint, ...short: bigint[]): number {
+export function wordBits(bits: bigint, ...short: bigint[]): number {
   valid([...short, 64n].includes(bits), "bits");
   return Number(bits);
 }

@@ -3,7 +3,7 @@
  * The empty text stands for "none of these". It follows from the report
  * alone, so it tells nobody more than the report does. The package computes the same (`scripts/meaning.py`).
  */
-import { NO_WORDS } from "../channel/channel";
+import { NO_WORDS, type Words } from "../channel/channel";
 import { fromBytes } from "../core/bytes";
 import { decimalText } from "../core/decimal";
 import { idWords } from "../core/field";
@@ -88,7 +88,8 @@ function tried(manifest: Manifest, arm: number): Tried[] {
 
 export function meaning(manifest: Manifest, arm: number, payload: Uint8Array, id: Uint8Array): Meaning {
   const { channel, domain } = manifest.arms[arm]!.mechanism;
-  const items = (channel as { named?: (report: bigint) => bigint[] }).named?.(fromBytes(payload)).map((item) => domain.label(item));
+  const naming = channel as { named?: (report: bigint, words: Words) => bigint[] };
+  const items = naming.named?.(fromBytes(payload), idWords(id)).map((item) => domain.label(item));
   if (items) return { answers: (items.length ? items : [""]).map((text) => ({ group: "", from: text, to: text })), tried: manifest.asked(arm).choices!.length, any: false };
   const { chosen } = domain as { chosen?: Domain[] };
   const all = chosen && manifest.asked(arm).domain.fields ? cellsOf(chosen, Number(domain.size)) : tried(manifest, arm);

@@ -157,7 +157,7 @@ export class Sender {
           await stores.remove("charges", now.id);
           return null;
         }
-        now.epoch = manifest.epoch(this.now());
+        if (!manifest.facts.repeat) now.epoch = manifest.epoch(this.now()); // an answer to a wave stays one of that wave
         now.body = bodyOf(now, manifest, this.seal);
       }
       now.attempts++;

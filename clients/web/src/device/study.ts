@@ -179,9 +179,9 @@ export class Study {
     const day = new Date(this.now()).toISOString().slice(0, 10);
     if (facts.start && day < facts.start) refuse("This study has not begun.", "study", "not_begun");
     if (facts.end && day > facts.end) refuse("This study has ended.", "study", "ended");
-    if (!this.store.lasting && (facts.unit === "event" || this.mechanisms.some((one) => one.memoised)))
+    if (!this.store.lasting && (facts.unit === "event" || facts.rounds || facts.repeat || this.mechanisms.some((one) => one.memoised)))
       refuse(
-        "This browser keeps nothing, as in a private window: the losses of this study would add up.",
+        "This browser keeps nothing, so losses would add up.",
         "storage",
         "no_storage",
       );
@@ -269,6 +269,7 @@ export class Study {
   private async drawnArm(draft: Draft): Promise<number> {
     await draft.earlier;
     return this.chosenArm() ?? (draft.arm ??= this.store.change(async (stores) => {
+      if (this.manifest.facts.repeat) await this.turns(stores); // kept, whether it is the device's turn or not
       const arm = (await stores.get<number>("studies", this.armKey)) ?? this.manifest.armOf(randomBytes(16));
       await stores.put("studies", this.armKey, arm);
       return arm;
@@ -359,11 +360,34 @@ export class Study {
     const said = await stores.get<string>("studies", `facts ${this.manifest.key}`);
     if (said !== undefined && said !== this.manifest.said)
       refuse("This round describes another study than before.", "privacy");
-    if (this.manifest.facts.unit === "event") return;
+    const { unit, repeat, rounds } = this.manifest.facts;
+    if (unit === "event") return;
     const [memos, epoch] = [this.memos, this.manifest.epoch(this.now())];
-    const again = (one: Entry): boolean => !memos || one.memos !== memos || one.epoch >= epoch;
-    if ((await this.reportsBefore(stores)).some(again))
-      refuse("This device has answered this study already.", "privacy", "answered");
+    const before = await this.reportsBefore(stores);
+    const again = (one: Entry): boolean =>
+      repeat ? Math.abs(one.epoch - epoch) < repeat.window
+      : rounds ? before.length >= rounds || one.round >= this.manifest.round
+      : !memos || one.memos !== memos || one.epoch >= epoch;
+    if (before.some(again)) refuse("This device has answered this study already.", "privacy", "answered");
+    if (repeat && !(await this.turns(stores)).includes(epoch))
+      refuse("It is not the turn of this device.", "privacy", "waiting");
+  }
+
+  /** The waves in which this device answers: by a number that it draws when it first opens the study. */
+  private async turns(stores: Stores): Promise<number[]> {
+    const key = `turn ${this.manifest.key}`;
+    const drawn = { number: hex(randomBytes(16)), joined: this.manifest.epoch(this.now()) };
+    const { number, joined } = (await stores.get<typeof drawn>("studies", key)) ?? drawn;
+    await stores.put("studies", key, { number, joined });
+    return this.manifest.turns(unhex(number), joined);
+  }
+
+  /** The first day of the next wave that this device answers; null where there is none, or the study is asked once. */
+  async nextTurn(): Promise<string | null> {
+    if (!this.manifest.facts.repeat) return null;
+    const now = this.manifest.epoch(this.now());
+    const next = (await this.store.change((stores) => this.turns(stores))).find((wave) => wave > now);
+    return next === undefined ? null : this.manifest.begins(next);
   }
 
   /** Why the losses would exceed a limit with this report, or null. */
@@ -394,22 +418,29 @@ export class Study {
     return (await stores.get("studies", this.manifest.key)) !== undefined;
   }
 
-  /** What this device lost so far: in this study, and altogether. */
-  async spent(): Promise<{ study: number; total: number }> {
-    const charges = await this.store.change((stores) => stores.all<Charge>("charges"));
-    const sum = (some: Charge[]): number => some.reduce((found, one) => found + one.epsilon, 0);
-    return { study: sum(charges.filter((one) => counts(one, this.manifest.key))), total: sum(charges) };
+  /** What this device lost so far: in the last waves of this study that count together, in this study, and altogether. */
+  async spent(): Promise<{ window: number; study: number; total: number }> {
+    const { key, facts } = this.manifest;
+    const since = this.manifest.epoch(this.now()) - (facts.repeat?.window ?? 1);
+    return this.store.change(async (stores) => {
+      const charges = await stores.all<Charge>("charges");
+      const sum = (some: (Charge | undefined)[]): number => some.reduce((found, one) => found + (one?.epsilon ?? 0), 0);
+      const late = (await this.reportsBefore(stores)).filter((one) => one.epoch > since);
+      const near = await Promise.all(late.map((one) => stores.get<Charge>("charges", one.id)));
+      return { window: sum(near), study: sum(charges.filter((one) => counts(one, key))), total: sum(charges) };
+    });
   }
 
-  /** Whether the study can be answered, as far as this page knows: "open", "closed", "answered" or "opted_out". */
+  /** Whether the study can be answered, as far as this page knows: "open", "closed", "answered", "waiting" or "opted_out". */
   async state(): Promise<string> {
     return this.store.change(async (stores) => {
       if (await this.optedOutBefore(stores)) return "opted_out";
       try {
         await this.checkOnce(stores);
         return this.closed ? "closed" : "open";
-      } catch {
-        return "answered";
+      } catch (problem) {
+        const { code } = problem as { code?: string };
+        return code === "waiting" ? code : "answered";
       }
     });
   }

@@ -1,13 +1,14 @@
-/** Sets of items, such as the boxes that a person ticks, and `hitting`, the channel that reports them. */
-import { Channel, informative, NODES, unit } from "../channel/channel";
-import { choose } from "../channel/finite";
-import { bitCount, bitLength, UNIT } from "../core/bytes";
+/** Sets of items, such as the boxes that a person ticks, and the channels that report them. */
+import { Channel, channelFrom, informative, NO_WORDS, NODES, unit, type Words } from "../channel/channel";
+import { choose, Subset } from "../channel/finite";
+import { Choice, wordBits } from "../channel/maps";
+import { bitCount, bitLength, mod, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
 import { Fraction, larger, smallest, spend, units } from "../core/fraction";
 import { count, define, integer, listOf, ranged, valid } from "../core/read";
 import { Categories, Domain, DOMAINS, outside } from "../domain/domain";
 
-const MOST_ITEMS = 1n << 14n;
+const MOST_ITEMS = 1n << 16n;
 const MOST_HELD = 1n << 10n;
 const LEAST = 1n << 20n; // units of the rarest first hit
 
@@ -90,13 +91,8 @@ class Hitting extends Channel {
     return [hit.times(Fraction.of(every)), hit.times(Fraction.of(every - beside)).plus(missed.times(Fraction.of(beside)))];
   }
 
-  /** The elements that a person holds, in order: the items of a code, then fillers. */
   private held(code: bigint): bigint[] {
-    const fillers = BigInt(this.most - bitCount(code));
-    const full = code | (((1n << fillers) - 1n) << this.items);
-    const found: bigint[] = [];
-    for (let element = 0n; element < this.elements; element++) if ((full >> element) & 1n) found.push(element);
-    return found;
+    return heldElements(code, this.items, this.most);
   }
 
   sample(code: bigint, coins: Coins): bigint {
@@ -150,14 +146,134 @@ class Hitting extends Channel {
     return this.levels().at(first)!; // -1, the last, without a hit
   }
 
-  override *codes(): Iterable<bigint> {
-    for (let code = 0n; code < 1n << this.items; code++) if (bitCount(code) <= this.most) yield code;
+  override codes(): Iterable<bigint> {
+    return itemSets(this.items, this.most);
   }
 
   /** The items that a report names. */
   named(report: bigint): bigint[] {
-    return Array.from({ length: Number(this.items) }, (_, item) => BigInt(item)).filter((item) => this.holds(report, item));
+    return numbers(this.items).filter((item) => this.holds(report, item));
   }
+}
+
+/** What reports about sets of items through an id have in common: the inner channel reports what the id makes of a set. */
+abstract class SetsById extends Channel {
+  constructor(
+    readonly items: bigint,
+    readonly most: number,
+    readonly inner: Channel,
+  ) {
+    super(subsets(items, most), inner.words, inner.outputs, inner.payloadBits);
+    this.codesAreIndices = false;
+    this.parts = [inner];
+    this.publics = 1;
+    this.ticks = `${items} ${most}`;
+  }
+
+  protected abstract mapped(code: bigint, words: Words): bigint;
+  protected abstract names(report: bigint, item: bigint, words: Words): boolean;
+
+  sample(code: bigint, coins: Coins, words: Words = NO_WORDS): bigint {
+    return this.inner.sample(this.mapped(code, words), coins);
+  }
+  override contains(report: bigint): boolean {
+    return this.inner.contains(report);
+  }
+  ratio(): Fraction {
+    return this.inner.ratio();
+  }
+  likelihood(report: bigint, code: bigint, words: Words = NO_WORDS): Fraction {
+    return this.inner.likelihood(report, this.mapped(code, words));
+  }
+  override codes(): Iterable<bigint> {
+    return itemSets(this.items, this.most);
+  }
+  /** The items that a report names. */
+  named(report: bigint, words: Words): bigint[] {
+    return numbers(this.items).filter((item) => this.names(report, item, words));
+  }
+}
+
+/** Items are put into few cells by a public hash, and the set of cells is reported. */
+class Spread extends SetsById {
+  constructor(
+    items: bigint,
+    inner: Channel,
+    private readonly bits: bigint,
+  ) {
+    valid(inner instanceof Hitting && BigInt(inner.most) <= items, "channel");
+    const cells = inner as Hitting;
+    super(items, cells.most, inner);
+    const elements = items + BigInt(cells.most);
+    const short = bits >= 2n && bits <= 4n && elements <= 8n && (1n << (2n * bits)) % cells.items ** elements === 0n;
+    valid(bits === 64n || short, "bits");
+  }
+
+  private cell(element: bigint, words: Words): bigint {
+    const [a, b] = words;
+    const cells = (this.inner as Hitting).items;
+    if (this.bits === 64n) return mixedValue(a, b, element, cells);
+    const size = 1n << this.bits;
+    return (((a % size) * size + (b % size)) / cells ** element) % cells;
+  }
+  protected mapped(code: bigint, words: Words): bigint {
+    return heldElements(code, this.items, this.most).reduce((cells, element) => cells | (1n << this.cell(element, words)), 0n);
+  }
+  protected names(report: bigint, item: bigint, words: Words): boolean {
+    return (this.inner as Hitting).holds(report, this.cell(item, words));
+  }
+}
+
+/** Randomized response of the pattern of a few neighbouring items, which the id chooses. */
+class Options extends SetsById {
+  private readonly window: Choice;
+  private readonly asked: bigint;
+
+  constructor(items: bigint, most: bigint, inner: Channel, bits: bigint) {
+    const { inputs } = inner;
+    valid(inner instanceof Subset && inner.w === 1n && !(inputs & (inputs - 1n)), "channel");
+    super(items, Number(ranged(most, 1n, items, "most")), inner);
+    this.asked = BigInt(bitLength(inputs) - 1);
+    valid(this.asked <= 8n && this.asked <= items, "channel");
+    this.window = new Choice(items, wordBits(bits, 2n, 4n, 6n, 8n));
+    this.tries = this.window.tries;
+  }
+
+  override accepts(words: Words): boolean {
+    return this.window.accepts(words);
+  }
+  protected mapped(code: bigint, words: Words): bigint {
+    return ((code | (code << this.items)) >> this.window.of(words)) % (1n << this.asked);
+  }
+  protected names(report: bigint, item: bigint, words: Words): boolean {
+    const place = mod(item - this.window.of(words), this.items);
+    return place < this.asked && ((report >> place) & 1n) === 1n;
+  }
+}
+
+/** A value below g that two words give to a number, by the mixing steps of SplitMix64. */
+function mixedValue(a: bigint, b: bigint, value: bigint, g: bigint): bigint {
+  let mixed = BigInt.asUintN(64, (value + 1n) * 0x9e3779b97f4a7c15n + a);
+  mixed = BigInt.asUintN(64, (mixed ^ (mixed >> 30n)) * 0xbf58476d1ce4e5b9n);
+  mixed = BigInt.asUintN(64, (mixed ^ b ^ (mixed >> 27n)) * 0x94d049bb133111ebn);
+  return (((mixed ^ (mixed >> 31n)) >> 32n) * g) >> 32n;
+}
+
+function numbers(count: bigint): bigint[] {
+  return Array.from({ length: Number(count) }, (_, item) => BigInt(item));
+}
+
+/** The elements that a person holds, in order: the items of a code, then fillers. */
+function heldElements(code: bigint, items: bigint, most: number): bigint[] {
+  const fillers = BigInt(most - bitCount(code));
+  const full = code | (((1n << fillers) - 1n) << items);
+  const found: bigint[] = [];
+  for (let element = 0n; element < items + BigInt(most); element++) if ((full >> element) & 1n) found.push(element);
+  return found;
+}
+
+function* itemSets(items: bigint, most: number): Iterable<bigint> {
+  for (let code = 0n; code < 1n << items; code++) if (bitCount(code) <= most) yield code;
 }
 
 /** How many sets have at most so many items. */
@@ -176,3 +292,5 @@ define(DOMAINS, "sets", Sets, {
   most: number,
 });
 define(NODES, "hitting", Hitting, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), picked: integer(), hit: unit });
+define(NODES, "spread", Spread, { items: integer(2n, MOST_ITEMS), inner: channelFrom, bits: integer() });
+define(NODES, "options", Options, { items: integer(2n, MOST_ITEMS), most: integer(), inner: channelFrom, bits: integer() });

@@ -6,6 +6,7 @@ import hashlib
 from fractions import Fraction
 
 WORD = 64
+_LARGEST = (1 << WORD) - 1
 
 
 def hash_value(a: int, b: int, value: int, g: int, bits: int = WORD) -> int:
@@ -33,12 +34,34 @@ def collision(g: int, bits: int = WORD) -> Fraction:
     return Fraction(total, half * half)
 
 
+def mixed_value(a: int, b: int, value: int, g: int) -> int:
+    """A value below g <= 2**32 that two words give to a number, by the mixing steps of SplitMix64.
+
+    Unlike `hash_value`, it has no algebraic structure: values of many numbers behave as if drawn independently. That
+    is not proven, and no privacy rests on it.
+    """
+    mixed = (value + 1) * 0x9E3779B97F4A7C15 + a & _LARGEST
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _LARGEST
+    mixed = ((mixed ^ b) ^ mixed >> 27) * 0x94D049BB133111EB & _LARGEST
+    return ((mixed ^ mixed >> 31) >> 32) * g >> 32
+
+
 def derived_words(words: tuple[int, int], depth: int) -> tuple[int, int]:
     """The public words of the node at a nesting depth: the id itself innermost, SHA-256(id, depth) outside."""
     if depth == 0:
         return words
     digest = hashlib.sha256(id_bytes(words) + bytes([depth])).digest()
     return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:16], "little")
+
+
+def public_ticket(label: bytes, count: int) -> int:
+    """A number below `count` that everyone computes from public bytes, uniformly: from SHA-256 with a counter."""
+    limit = (1 << 53) - (1 << 53) % count
+    for counter in range(1 << 16):
+        ticket = int.from_bytes(hashlib.sha256(label + counter.to_bytes(4, "big")).digest()[:8], "big") >> 11
+        if ticket < limit:
+            return ticket % count
+    raise AssertionError("No ticket in 65,536 draws.")
 
 
 def id_bytes(words: tuple[int, int]) -> bytes:

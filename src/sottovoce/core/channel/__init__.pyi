@@ -10,6 +10,7 @@ from sottovoce.core.channel.compose.maps import AskedMap as AskedMap
 from sottovoce.core.channel.compose.maps import MultiplierMap as MultiplierMap
 from sottovoce.core.channel.compose.maps import NumberedMap as NumberedMap
 from sottovoce.core.channel.compose.mix import Mix as Mix
+from sottovoce.core.channel.compose.options import AskedOptions as AskedOptions
 from sottovoce.core.channel.compose.parities import ParityMap as ParityMap
 from sottovoce.core.channel.compose.public import HashMap as HashMap
 from sottovoce.core.channel.compose.public import PoolMap as PoolMap
@@ -17,6 +18,7 @@ from sottovoce.core.channel.compose.public import Public as Public
 from sottovoce.core.channel.compose.rows import BloomMap as BloomMap
 from sottovoce.core.channel.compose.rows import PermutationMap as PermutationMap
 from sottovoce.core.channel.compose.rows import RowMap as RowMap
+from sottovoce.core.channel.compose.spread import Spread as Spread
 from sottovoce.core.channel.compose.stages import Chain as Chain
 from sottovoce.core.channel.compose.stages import Then as Then
 from sottovoce.core.channel.facets import Contrast as Contrast

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from sottovoce.core.arithmetic.rational import UNIT
-from sottovoce.core.channel.base import Channel, nested
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words, nested
 from sottovoce.core.channel.facets import Contrast, Facet, Numbered, Rates, Supporting, facet, rates_of, rounding_of
 
 if TYPE_CHECKING:
@@ -137,32 +137,40 @@ class PairRates(NamedTuple):
     neither: Fraction
 
 
-class Itemised(Facet):
-    """An answer is a set of items, and a report contains some elements: items, and fillers of those who hold few."""
+class Naming(Facet):
+    """An answer is a set of items, and a report names some items."""
+
+    lacking = "name no items"
+    __slots__ = ()
+
+    items: int
+    most: int  # items that a person may hold
+
+    @abstractmethod
+    def holds(self, report: int, element: int, public: Words = NO_WORDS) -> bool:
+        """Whether a report contains an item, or a filler."""
+
+    @abstractmethod
+    def item_rates(self) -> Rates:
+        """How often a report about an element contains it: where the person holds it, and where not."""
+
+    @abstractmethod
+    def pair_rates(self) -> PairRates:
+        """How often a report about two given elements contains both."""
+
+
+class Itemised(Naming):
+    """A report contains some elements: items, and fillers of those who hold few. With them all hold as many."""
 
     lacking = "are not sets of items"
     __slots__ = ()
 
-    items: int
-    most: int  # items that a person may hold; with fillers, everyone holds as many elements
     picked: int  # elements of a report
 
     @property
     @abstractmethod
     def elements(self) -> int:
         """How many elements there are: the items first, then the fillers."""
-
-    @abstractmethod
-    def holds(self, report: int, element: int) -> bool:
-        """Whether a report contains an element."""
-
-    @abstractmethod
-    def item_rates(self) -> Rates:
-        """How often a report contains an element that the person holds, and one that the person does not hold."""
-
-    @abstractmethod
-    def pair_rates(self) -> PairRates:
-        """How often a report contains two given elements at once."""
 
 
 class Clamped(Facet):

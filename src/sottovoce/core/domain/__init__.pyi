@@ -21,6 +21,7 @@ from sottovoce.core.domain.text import Text as Text
 from sottovoce.core.domain.views import Above as Above
 from sottovoce.core.domain.views import Bins as Bins
 from sottovoce.core.domain.views import Level as Level
+from sottovoce.core.domain.views import Merged as Merged
 from sottovoce.core.domain.views import Prefix as Prefix
 from sottovoce.core.domain.views import Select as Select
 from sottovoce.core.domain.views import Square as Square

@@ -30,6 +30,7 @@ KINDS = {
     "interval": "core.domain.plain:Interval",
     "pair": "core.domain.pair:Pair",
     "level": "core.domain.views:Level",
+    "merged": "core.domain.views:Merged",
     "powers": "core.domain.powers:Powers",
     "prefix": "core.domain.views:Prefix",
     "record": "core.domain.plain:Record",

@@ -12,7 +12,7 @@ from sottovoce.core.domain.plain import VALUES, Categories
 from sottovoce.core.errors import DomainError, ParameterError
 from sottovoce.core.params import check_integer
 
-MAX_ITEMS = 1 << 14
+MAX_ITEMS = 1 << 16
 SEPARATOR = ";"  # between the items of an answer in a cell of a file
 
 

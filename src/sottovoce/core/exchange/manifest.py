@@ -14,11 +14,13 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
+from sottovoce.core.arithmetic.hashing import public_ticket
 from sottovoce.core.arithmetic.rational import within
 from sottovoce.core.asked import Asked
 from sottovoce.core.errors import ParameterError, PrivacyError, SpecError
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.experiment import ExperimentArm
+from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.core.exchange.study_facts import StudyFacts
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
@@ -75,8 +77,17 @@ class Manifest:
                     f"An arm claims epsilon {decimal_text(arm.mechanism.claimed)}, more than the"
                     f" {decimal_text(self.facts.epsilon)} that the study states."
                 )
+        if self.facts.repeat is not None:
+            self._check_repeat()
         if self.facts.experiment:
             self._check_experiment()
+
+    def _check_repeat(self) -> None:
+        """Waves of a study are its epochs, so it has one round; a memo would have losses that do not add up."""
+        if self.number != 1 or self.stage.quota is not None:
+            raise SpecError("A repeated study has one round without a quota.")
+        if any(arm.mechanism.claimed_forever is not None for arm in self.stage.arms):
+            raise SpecError("A repeated study has fresh noise in each wave: its mechanisms keep no memo.")
 
     def _check_experiment(self) -> None:
         names = [one.name for one in self.facts.experiment]
@@ -177,13 +188,7 @@ class Manifest:
         """The arm of a report, which nobody chooses: from SHA-256 of the manifest's hash, the id and a counter."""
         if len(report_id) != ID_BYTES:
             raise ParameterError(f"A report id has {ID_BYTES} bytes.")
-        weight, limit = self.stage.weight, (1 << 53) - (1 << 53) % self.stage.weight
-        for counter in range(1 << 16):
-            digest = hashlib.sha256(bytes.fromhex(self.hash) + report_id + counter.to_bytes(4, "big")).digest()
-            ticket = int.from_bytes(digest[:8], "big") >> 11
-            if ticket < limit:
-                return self.stage.arm_at(ticket % weight)
-        raise AssertionError("No ticket in 65,536 draws.")
+        return self.stage.arm_at(public_ticket(bytes.fromhex(self.hash) + report_id, self.stage.weight))
 
     def asked(self, arm: int) -> Asked:
         """The question of an arm."""
@@ -201,7 +206,7 @@ class Manifest:
         if all(arm.mechanism.claimed_forever is not None for arm in self.stage.arms):
             return None
         if self.facts.unit != "event":
-            return 1
+            return self.facts.answers
         return int(self.facts.lifetime // max(arm.mechanism.claimed for arm in self.stage.arms))
 
     @property
@@ -214,6 +219,10 @@ class Manifest:
         lifetime = f"the lifetime budget is {decimal_text(self.facts.lifetime)}"
         if self.participations is None:
             return f"The device answers this study once in each epoch, from its memos: {lifetime}."
+        if self.facts.repeat is not None:
+            return repeat_text(self.facts.repeat, lifetime)
+        if self.facts.rounds > 1:
+            return f"The device answers at most {self.facts.rounds} rounds of this study, once each: {lifetime}."
         if self.facts.unit == "event":
             return f"The device reports at most {plural(self.participations, 'event')} to this study: {lifetime}."
         return "The device answers this study once and refuses a second answer."
@@ -251,6 +260,18 @@ class Manifest:
             ("payload", f"the answer after noise, {size} bytes"),
             *([("token", "the invitation, which is good for one report")] if self.facts.collection.invitations else []),
         ]
+
+
+def repeat_text(repeat: Repeat, lifetime: str) -> str:
+    """How often a device answers a repeated study; `lifetime` says what all its reports lose together."""
+    if repeat.window == 1:
+        turn = "The device answers once in each of them."
+    elif repeat.window == repeat.waves:
+        turn = "The device answers in one of them, which it draws beforehand."
+    else:
+        turn = f"The device draws its first wave beforehand, and answers again every {repeat.window} waves."
+    sent = f"It sends at most {plural(repeat.answers, 'report')}: {lifetime}."
+    return f"The study has {repeat.waves} waves of {plural(repeat.days, 'day')}. {turn} {sent}"
 
 
 def memo_text(arm: Arm) -> str:

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exchange.experiment import ExperimentArm, arms_from_spec
+from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.core.language.translated import Texts, texts_by_language
 from sottovoce.core.params import check_epsilon, decimal_text
 from sottovoce.core.specs import Spec, take
@@ -18,6 +19,7 @@ from sottovoce.core.specs import text as text_of
 UNITS = ("person", "device", "event")
 EPOCHS_BEGIN = date(2020, 1, 1)
 MOST_DAYS = 366
+MOST_ROUNDS = 1000
 KEY_BYTES = 32
 _STUDY_KEYS = (
     *("name", "owner", "contact", "purpose", "analysts", "start", "end"),
@@ -83,6 +85,8 @@ class StudyFacts:
         title: what participants read instead of the name; empty where the study has none.
         translations: the title and the purpose in further languages, by key.
         experiment: the arms of an experiment, the one that others are compared with first; empty where there is none.
+        rounds: in how many rounds of its protocol a device answers, once each; their losses add up.
+        repeat: how the study is repeated; None where it is asked once.
     """
 
     name: str
@@ -100,6 +104,8 @@ class StudyFacts:
     title: str = ""
     translations: tuple[tuple[str, Texts], ...] = ()
     experiment: tuple[ExperimentArm, ...] = ()
+    rounds: int = 1
+    repeat: Repeat | None = None
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -116,6 +122,47 @@ class StudyFacts:
                 plain = False
             if not plain:
                 raise SpecError("The dates of a manifest are like 2027-03-31.")
+
+        if type(self.rounds) is not int or not 1 <= self.rounds <= MOST_ROUNDS:
+            raise SpecError(f"A device answers 1 to {MOST_ROUNDS} rounds of a study.")
+        if self.rounds > 1 and (self.unit == "event" or self.lifetime > self.rounds * self.epsilon):
+            raise SpecError("A device answers each round of a study once, so it loses at most epsilon for each round.")
+        if self.repeat is not None:
+            self._check_repeat(self.repeat)
+
+    def _check_repeat(self, repeat: Repeat) -> None:
+        if self.start is None or self.end != repeat.end(date.fromisoformat(self.start)).isoformat():
+            raise SpecError("A repeated study names the first day of its first wave and the last day of its last one.")
+        if self.unit == "event" or self.rounds > 1:
+            raise SpecError("A repeated study protects persons or devices, and has one round.")
+        if self.lifetime != repeat.lifetime(self.epsilon):
+            raise SpecError("The lifetime budget of a repeated study is epsilon for each report of a device.")
+
+    @property
+    def answers(self) -> int:
+        """How many reports a device sends to the study, where its unit is a person or a device."""
+        return self.rounds if self.repeat is None else self.repeat.answers
+
+    def epoch(self, day: date) -> int:
+        """The number of the epoch of a day: the wave of a repeated study."""
+        if self.repeat is None:
+            return self.collection.epoch(day)
+        assert self.start is not None
+        return self.repeat.wave(date.fromisoformat(self.start), day)
+
+    def counted(self, today: date) -> range:
+        """The epochs whose reports are counted on a day: the last, the current and the next one; clocks may be fast."""
+        if self.repeat is None:
+            now = self.epoch(today)
+            return range(now - 1, now + 2)
+        assert self.start is not None
+        return self.repeat.counted(date.fromisoformat(self.start), today)
+
+    def is_over(self, today: date) -> bool:
+        """Whether no report is counted any more; the last wave of a repeated study waits for late reports."""
+        if self.repeat is not None:
+            return self.epoch(today) >= 0 and not self.counted(today)
+        return self.end is not None and today.isoformat() > self.end
 
     def title_in(self, language: str) -> str:
         """The title in a language, else as the study file has it; the name where the study has no title."""
@@ -146,6 +193,8 @@ class StudyFacts:
             **({"title": self.title} if self.title else {}),
             **({"translations": {key: dict(texts) for key, texts in self.translations}} if self.translations else {}),
             **({"experiment": [arm.spec() for arm in self.experiment]} if self.experiment else {}),
+            **({"rounds": self.rounds} if self.rounds > 1 else {}),
+            **({"repeat": self.repeat.spec()} if self.repeat is not None else {}),
         }
 
     @classmethod
@@ -154,9 +203,10 @@ class StudyFacts:
         plain = dict(spec) if isinstance(spec, Mapping) else {}
         title, translations = plain.pop("title", ""), plain.pop("translations", {})
         arms = arms_from_spec(plain.pop("experiment")) if "experiment" in plain else ()
+        rounds, repeat = plain.pop("rounds", 1), plain.pop("repeat", None)
         values = dict(zip(_STUDY_KEYS, take(plain, "a study", _STUDY_KEYS), strict=True))
         values |= {"title": text_of(title, "a study", "title"), "translations": _translations(translations)}
-        values["experiment"] = arms
+        values |= {"experiment": arms, "rounds": rounds, "repeat": None if repeat is None else Repeat.from_spec(repeat)}
         for key in ("name", "owner", "contact", "purpose", "analysts", "unit", "epsilon", "lifetime"):
             text_of(values[key], "a study", key)
         for key in ("start", "end"):

@@ -16,6 +16,7 @@ from sottovoce.core.specs import Spec, take
 MAX_SETS = 64
 MAX_ANSWERS = 1 << 16
 USUAL = 8  # sets, where none are named
+FLIPPED = str.maketrans("01", "10")  # gives the other half of a set
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +108,18 @@ def _members(size: int, count: int, seed: int) -> tuple[str, ...]:
     """
     cells = _cells(size)
     order = sorted(range(size), key=lambda code: _random(seed, "answer", code))
-    cell = {code: place % cells for place, code in enumerate(order)}
-    rows = [
-        "".join(str((row & cell[code]).bit_count() & 1) for code in range(size))
-        for row in sorted(range(1, cells), key=lambda row: _random(seed, "row", row))[: 4 * MAX_SETS]
-    ]
+    cell = [place % cells for place in sorted(range(size), key=order.__getitem__)]
+    chosen = sorted(range(1, cells), key=lambda row: _random(seed, "row", row))[: 4 * MAX_SETS]
+    rows = ["".join(map(_hadamard_row(row, cells).__getitem__, cell)) for row in chosen]
     return tuple(sorted(rows, key=lambda row: abs(2 * row.count("1") - size))[:count])
+
+
+def _hadamard_row(row: int, cells: int) -> str:
+    """The parities of the bits that the number of the row shares with each column, by doubling."""
+    text = "0"
+    while len(text) < cells:
+        text += text.translate(FLIPPED) if row & len(text) else text
+    return text
 
 
 def _random(seed: int, what: str, number: int) -> bytes:

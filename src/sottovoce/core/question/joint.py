@@ -74,12 +74,12 @@ class Joint(Question):
             if not listed or len({*listed}) < len(listed) or any(name not in place for name in listed):
                 raise reject("tables", self.kind, f"lists of different names among {', '.join(place)}", listed)
             chosen[tuple(sorted(listed, key=place.__getitem__))] = None
-        kept = tuple(one for one in chosen if not any({*one} < {*other} for other in chosen))
-        if not kept:
+            if len(chosen) > MOST_NAMED:  # before all pairs of them are compared
+                raise self._too_many(MOST_NAMED)
+        if not chosen:
             raise reject("tables", self.kind, "at least one list of names", [])
-        if len(kept) > MOST_NAMED:
-            raise self._too_many(MOST_NAMED)
-        return kept
+        parts = [{*one} for one in chosen]
+        return tuple(one for one in chosen if not any({*one} < other for other in parts))
 
     def _too_many(self, most: int) -> ParameterError:
         return ParameterError(

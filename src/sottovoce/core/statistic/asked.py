@@ -25,7 +25,7 @@ class CountAsked(Statistic):
         asked_bits(channel)
 
     def cells(self, channel: Channel) -> int:
-        return 2 * channel.inputs
+        return 2 * asked_bits(channel)[0].k
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
         chosen, _ = asked_bits(channel)

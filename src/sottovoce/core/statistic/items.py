@@ -29,7 +29,8 @@ class CountItems(Statistic):
 
     def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
         itemised = need(channel, Itemised)
-        return ((element, 1) for element in range(itemised.elements) if itemised.holds(report, element))
+        return ((element, 1) for element in range(itemised.elements) if itemised.holds(report, element, public))
 
     def limits(self, channel: Channel) -> Limits:
-        return Limits(total=need(channel, Itemised).picked)
+        """A report about cells of items contains all items of a cell, or none."""
+        return Limits() if channel.publics else Limits(total=need(channel, Itemised).picked)

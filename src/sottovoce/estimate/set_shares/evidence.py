@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Itemised
+from sottovoce.core.declared import delegated
+from sottovoce.core.domain import Sets
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_people
 from sottovoce.core.question import Question
+from sottovoce.core.statistic.asked import CountAsked, asked_bits
 from sottovoce.core.statistic.items import CountItems
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import CandidateCodes, candidate_codes
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Counted, Evidence, Floats, Functional, Ints, Offer
-from sottovoce.estimate.frequency.base import MAX_COVARIANCE
-from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.frequency import asked
+from sottovoce.estimate.frequency.asked import AskedEvidence, asked_rates
+from sottovoce.estimate.frequency.base import MAX_COVARIANCE, SharesEvidence
+from sottovoce.estimate.frequency.supports import BitsEvidence, SupportsEvidence
 from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.set_shares.pairs import PairScores
 from sottovoce.estimate.set_shares.sizes import SizesEvidence
 from sottovoce.tally.tally import Tally
 
-READS = (CountItems,)
+READS = (CountItems, CountAsked)
 
 
 class SetEstimate(Estimate):
@@ -46,18 +52,18 @@ class SetEstimate(Estimate):
         return Estimate.of(self.question, sizes, self.sources, simulated=self.simulated)
 
 
-@dataclass(frozen=True)
-class SetSharesEvidence(SupportsEvidence):
-    """counts[v] of n reports contain item v; the last cells of the tally are those of fillers."""
+class ItemShares(BitsEvidence):
+    """Shares of items, each read from the reports that contain it; people may hold several."""
 
     estimate_class: ClassVar[type[Estimate]] = SetEstimate
     offers: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE, Offer.NULL_ERRORS, Offer.COVARIANCE})
+    __slots__ = ()
 
     @property
     def axes(self) -> Axes:
         if self.counted is not None and self.counted.codes is None:
             return Axes.of("item", self.counted.mechanism.domain.labels())
-        return SupportsEvidence.axes.fget(self)  # type: ignore[attr-defined, no-any-return]
+        return SharesEvidence.axes.fget(self)  # type: ignore[attr-defined, no-any-return]
 
     def likelihood(self) -> Any:
         raise ParameterError("Reports about sets of items have no likelihood of shares alone.")
@@ -98,11 +104,28 @@ class SetSharesEvidence(SupportsEvidence):
         shares = np.clip(self.values(), 0, 1)
         fewest = np.maximum(0, shares[:, None] + shares - 1)
         both = fewest + part * (np.minimum(shares[:, None], shares) - fewest)
-        return self.pairs.covariance(shares, both, target) / self.n
+        return np.asarray(self.pairs.covariance(shares, both, target) / self.reports_of_pairs)
 
-    def about(self, wanted: CandidateCodes) -> SetSharesEvidence:
+    @property
+    @abstractmethod
+    def reports_of_pairs(self) -> Any:
+        """The number of reports by which the covariance of one of them is divided, for each two items."""
+
+    @property
+    def sizes(self) -> SizesEvidence | None:
+        """The evidence about the number of items, where reports tell it."""
+        return None
+
+    def about(self, wanted: CandidateCodes) -> Self:
         """The evidence about some items only."""
-        return replace(self, counts=self.counts[wanted.codes], counted=self._among(*wanted))
+        return cast(Self, self.restricted(*wanted))
+
+
+@dataclass(frozen=True)
+class SetSharesEvidence(ItemShares, SupportsEvidence):
+    """counts[v] of n reports contain item v; the last cells of the tally are those of fillers."""
+
+    reports_of_pairs = delegated("n")
 
     @property
     def sizes(self) -> SizesEvidence | None:
@@ -112,14 +135,34 @@ class SetSharesEvidence(SupportsEvidence):
         return SizesEvidence(self.counted.mechanism, self.n, self.counted.cells[len(self.counts) :])
 
 
-def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> SetSharesEvidence:
+@dataclass(frozen=True)
+class OptionShares(ItemShares, AskedEvidence):
+    """Of n reports asked[v] are about item v, and counts[v] of these say that it is held."""
+
+    @property
+    def reports_of_pairs(self) -> Floats:
+        """n_u n_v over how many are expected to be asked about both."""
+        counted = cast(Counted, self.counted)
+        window = asked_bits(counted.mechanism.channel)[0]
+        places = np.arange(window.k) if counted.codes is None else counted.codes
+        steps = np.abs(places[:, None] - places)
+        around = np.minimum(steps, window.k - steps)
+        shared = np.maximum(window.asked - steps, 0) + np.where(around < steps, np.maximum(window.asked - around, 0), 0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.outer(self.reports, self.reports) * window.k / (self.n * shared))
+
+
+def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> ItemShares:
     """The evidence of a tally, about all items or some of them."""
     shares = from_cells(mechanism, tally.n, tally.cells)
     return shares if candidates is None else shares.about(candidate_codes(mechanism.question.choices, candidates))
 
 
-def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> SetSharesEvidence:
+def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> ItemShares:
     """The evidence of cells."""
+    if isinstance(mechanism.statistic, CountAsked):
+        counts, trials = cells.reshape(2, -1)
+        return OptionShares(counts, trials, n, *asked_rates(mechanism), Counted(mechanism, n, cells))
     items = need(mechanism.channel, Itemised).items
     own, other = map(float, need(mechanism.channel, Itemised).item_rates())
     return SetSharesEvidence(cells[:items], n, own, other, Counted(mechanism, n, cells))
@@ -134,18 +177,23 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Tar
     """The exact variance of the share of each item, for these true shares."""
     check_people("n", "variance", n)
     truth = check_shares(mechanism, shares)
+    if isinstance(mechanism.statistic, CountAsked):
+        return asked.predicted_variance(mechanism, truth, n, target)
     return CodeReading.of_rates(*map(float, need(mechanism.channel, Itemised).item_rates())).at(truth, target) / n
 
 
 def check_shares(mechanism: Mechanism, shares: Any) -> Floats:
     """Shares of items, each from 0 to 1, of which people hold at most as many as they may."""
-    known = need(mechanism.channel, Itemised)
+    domain = cast(Sets, mechanism.domain)
     try:
         truth = np.asarray(shares, float)
     except (TypeError, ValueError):
         truth = np.empty(0)
-    if truth.shape != (known.items,) or not (truth.min() >= 0 and truth.max() <= 1):
-        raise ParameterError(f"The 'shares' parameter of variance must be {known.items} shares from 0 to 1.")
-    if truth.sum() > known.most + 1e-9:
-        raise ParameterError(f"The 'shares' parameter of variance must sum to at most {known.most}, items of a person.")
+    items = len(domain.items)
+    if truth.shape != (items,) or not (truth.min() >= 0 and truth.max() <= 1):
+        raise ParameterError(f"The 'shares' parameter of variance must be {items} shares from 0 to 1.")
+    if truth.sum() > domain.most + 1e-9:
+        raise ParameterError(
+            f"The 'shares' parameter of variance must sum to at most {domain.most}, items of a person."
+        )
     return truth

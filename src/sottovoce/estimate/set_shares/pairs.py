@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce.core.channel.facets import need
-from sottovoce.core.channel.shapes import Itemised
+from sottovoce.core.channel.shapes import Naming
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.request import Target
@@ -26,7 +26,7 @@ class PairScores:
     @classmethod
     def of(cls, mechanism: Mechanism) -> PairScores:
         """The rates of a mechanism."""
-        known = need(mechanism.channel, Itemised)
+        known = need(mechanism.channel, Naming)
         return cls(*map(float, known.item_rates()), *map(float, known.pair_rates()))
 
     def covariance(self, shares: Floats, both: Floats, target: Target) -> Floats:

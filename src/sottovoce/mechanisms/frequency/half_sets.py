@@ -11,11 +11,9 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import HalfSets
-from sottovoce.core.question.half_sets import MAX_ANSWERS
+from sottovoce.core.question.half_sets import FLIPPED, MAX_ANSWERS
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.frequency.common import categories
-
-FLIPPED = str.maketrans("01", "10")
 
 
 def build(domain: Domain, *, epsilon: Any, count: Any = None, seed: Any = 0, sets: Any = ()) -> Mechanism:

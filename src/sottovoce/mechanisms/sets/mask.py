@@ -50,10 +50,11 @@ def padding_sampling(domain: Domain, *, epsilon: Any) -> Mechanism:
 def masked(name: str, domain: Domain, epsilon: Any, picked: int | None) -> Mechanism:
     """The mechanism with subsets of so many elements; None for those of the least variance."""
     budget = check_epsilon(name, epsilon)
-    if domain.listed is None:
-        sentence = f"The 'domain' parameter of {name} must have sets of items as answers, such as Sets([...], most=3)."
-        raise ParameterError(sentence, shown(domain), parameter="domain")
-    sets = cast(Sets, domain)
+    sets = checked_sets(name, domain)
+    if sets.most > MAX_MOST:
+        raise ParameterError(
+            f"The 'domain' parameter of {name} must have at most {MAX_MOST} items in an answer.", str(sets.most)
+        )
     items, most, ratio = len(sets.items), sets.most, odds(budget)
     if most > MAX_MOST:
         raise ParameterError(
@@ -64,18 +65,36 @@ def masked(name: str, domain: Domain, epsilon: Any, picked: int | None) -> Mecha
     return Mechanism(name, SetShares(sets), channel, budget, CountItems())
 
 
-def best_size(items: int, most: int, ratio: Fraction) -> int:
+def checked_sets(name: str, domain: Domain) -> Sets:
+    """The domain as sets of items; another one is refused."""
+    if domain.listed is None:
+        sentence = f"The 'domain' parameter of {name} must have sets of items as answers, such as Sets([...], most=3)."
+        raise ParameterError(sentence, shown(domain), parameter="domain")
+    return cast(Sets, domain)
+
+
+def best_size(items: int, most: int, ratio: Fraction, *, spread: bool = False) -> int:
     """The number of elements of a report with the least variance of a rare item, by its closed form."""
+    return least_variance(items, most, ratio, spread=spread)[1]
+
+
+def least_variance(items: int, most: int, ratio: Fraction, *, spread: bool = False) -> tuple[float, int]:
+    """The least n times variance of a rare item, and its number of elements of a report.
+
+    With `spread`, these items are cells, and the cell of a rare item may be one that a person holds.
+    """
     n, e = items + most, float(ratio)
+    shared = 1 - (1 - 1 / items) ** most if spread else 0.0
     least, size, missed = float("inf"), 1, 1.0
     for w in range(1, items + 1):
         missed *= (items - w + 1) / (n - w + 1)
         hits = 1 + (e - 1) * (1 - missed)
         own = e * w / n / hits
         other = (e * w / n - (e - 1) * missed * w / items) / hits
+        other += shared * (own - other)
         variance = other * (1 - other) / (own - other) ** 2 if own > other else float("inf")
         if variance < least:
             least, size = variance, w
         if variance > 2 * least:  # it falls once and then rises
             break
-    return size
+    return least, size

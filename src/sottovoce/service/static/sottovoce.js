@@ -1,1 +1,1 @@
-import{Ca as a,Da as s,Ea as o,Fa as e,Ga as t,Ha as r,Ia as i,a as n,la as m}from"./sottovoce-BCL6AZ6Q.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};
+import{Pa as a,Qa as s,Ra as o,Sa as e,Ta as t,Ua as r,Va as i,a as n,oa as m}from"./sottovoce-XUXDZIBL.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};

@@ -23,6 +23,8 @@ from sottovoce.estimate.request import Target
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
 
 RARE = "rare"
+_LESS = 0.995  # of a margin: less is not worth a remark
+NEARLY = 1.015  # times the smallest standard error: 3 % of the variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,14 @@ class SetSharesPlanner(Planner):
             candidates.append((error, mechanism))
         if not candidates:
             raise no_method(epsilon, self.methods)
-        candidates.sort(key=lambda pair: pair[0])  # of equal ones the first registered
-        least = candidates[0][0]
+        least = min(error for error, _ in candidates)
+
+        def rank(pair: tuple[float, Mechanism]) -> tuple[float, int]:
+            """Of methods that are nearly as good as the best one, the shortest reports come first."""
+            nearly = pair[0] <= NEARLY * least
+            return (0.0, codec.payload_bytes(pair[1].channel)) if nearly else (pair[0], 0)
+
+        candidates.sort(key=rank)
         options = (
             Option(one.name, one, error, codec.payload_bytes(one.channel), _reason(error / least))
             for error, one in candidates
@@ -70,10 +78,11 @@ class SetSharesPlanner(Planner):
             fewer = build(best.method, Sets(self.domain.items, self.domain.most - 1), epsilon=epsilon)
             rare = np.zeros(len(self.domain.items))
             ratio = math.sqrt(float(fewer.variance(rare, 1)[0] / best.mechanism.variance(rare, 1)[0]))
-            yield (
-                f"With at most {plural(self.domain.most - 1, 'item')} in an answer the margin of a rare item would"
-                f" shrink by {100 * (1 - ratio):.0f} %."
-            )
+            if ratio < _LESS:
+                yield (
+                    f"With at most {plural(self.domain.most - 1, 'item')} in an answer the margin of a rare item would"
+                    f" shrink by {100 * (1 - ratio):.0f} %."
+                )
 
 
 def planner(request: Request) -> SetSharesPlanner:
@@ -104,4 +113,6 @@ def _shares(prior: Any, domain: Sets) -> NDArray[np.float64]:
 
 
 def _reason(ratio: float) -> str:
-    return "no method has a smaller error." if ratio == 1 else f"{ratio:.3g} times the smallest error."
+    if ratio == 1:
+        return "no method has a smaller error."
+    return f"{ratio:.3g} times the smallest error{', with shorter reports' if ratio <= NEARLY else ''}."

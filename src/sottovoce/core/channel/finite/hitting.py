@@ -55,16 +55,10 @@ class Hitting(Channel, Numbered, Itemised, Costed):
 
     @property
     def inputs(self) -> int:
-        return _subsets(self.items, self.most)
+        return self.codes().total
 
     def codes(self) -> CodeList:
-        return CodeList(self.inputs, self._code)
-
-    def _code(self, place: int) -> int:
-        held = 0
-        while place >= (filled := comb(self.items, held)):
-            place, held = place - filled, held + 1
-        return sum(1 << item for item in combination(self.items, held, place))
+        return item_sets(self.items, self.most)
 
     @property
     def words(self) -> int:
@@ -76,11 +70,8 @@ class Hitting(Channel, Numbered, Itemised, Costed):
         return _row(self.elements, self.most, self.picked, self.hit)
 
     def held(self, code: int) -> list[int]:
-        """The elements that a person holds, in order: the items of a code, then fillers."""
-        if not 0 <= code < 1 << self.items or code.bit_count() > self.most:
-            raise ValueError("A set has other items, or more, than the channel takes.")
-        full = code | (1 << (self.most - code.bit_count())) - 1 << self.items
-        return [element for element in range(self.elements) if full >> element & 1]
+        """The elements that a person holds, in order."""
+        return held_elements(code, self.items, self.most)
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:
         held, first = self.held(code), coins.pick(self.row)
@@ -121,7 +112,7 @@ class Hitting(Channel, Numbered, Itemised, Costed):
         first = next((place for place, element in enumerate(held) if self.holds(report, element)), self.most)
         return _levels(self.elements, self.most, self.picked, self.hit)[first]
 
-    def holds(self, report: int, element: int) -> bool:
+    def holds(self, report: int, element: int, public: Words = NO_WORDS) -> bool:
         return report == element if self.picked == 1 else bool(report >> element & 1)
 
     def item_rates(self) -> Rates:
@@ -180,6 +171,26 @@ def _subsets(items: int, most: int) -> int:
         size = size * (items - held) // (held + 1)
         total += size
     return total
+
+
+def item_sets(items: int, most: int) -> CodeList:
+    """The masks of all sets of at most so many items."""
+
+    def code(place: int) -> int:
+        held = 0
+        while place >= (filled := comb(items, held)):
+            place, held = place - filled, held + 1
+        return sum(1 << item for item in combination(items, held, place))
+
+    return CodeList(_subsets(items, most), code)
+
+
+def held_elements(code: int, items: int, most: int) -> list[int]:
+    """The elements that a person holds, in order: the items of a code, then the first fillers."""
+    if not 0 <= code < 1 << items or code.bit_count() > most:
+        raise ValueError("A set has other items, or more, than the channel takes.")
+    full = code | (1 << (most - code.bit_count())) - 1 << items
+    return [element for element, bit in enumerate(reversed(f"{full:0{items + most}b}")) if bit == "1"]
 
 
 @lru_cache(maxsize=64)

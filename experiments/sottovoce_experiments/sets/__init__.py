@@ -1,0 +1,1 @@
+"""Sets of items: variances of designs, and coverage on market baskets."""

@@ -1,0 +1,44 @@
+"""Pictures of experiments on sets of items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from sottovoce_experiments.experiment import Experiment, Row
+
+
+def variances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The variance of each method over the bound, a mark for each cell."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    for method in (*experiment.methods, "hashed sample"):
+        shown = [(place, row[method] / row["bound"]) for place, row in enumerate(rows) if row[method] is not None]
+        axes.plot(*zip(*shown, strict=True), ".", label=method)
+    axes.axhline(1, color="grey", linewidth=0.8)
+    axes.set_yscale("log")
+    axes.set_xticks(
+        range(len(rows)), [f"{row['items']}, {row['most']}, {row['epsilon']:g}" for row in rows], rotation=90
+    )
+    axes.set_ylabel("variance over the bound")
+    axes.legend()
+    return figure
+
+
+def coverage(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Coverage of each kind of interval, a mark for each cell."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    for kind in ("exact", "normal", "rare", "sizes"):
+        shown = [(place, row[kind]) for place, row in enumerate(rows) if row[kind] is not None]
+        axes.plot(*zip(*shown, strict=True), ".", label=kind)
+    axes.axhline(0.95, color="grey", linewidth=0.8)
+    axes.set_xticks(
+        range(len(rows)), [f"{row['case']}, {row['method']}, {row['epsilon']:g}" for row in rows], rotation=90
+    )
+    axes.set_ylabel("share of intervals that hold the truth")
+    axes.legend()
+    return figure
