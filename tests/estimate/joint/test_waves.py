@@ -85,7 +85,7 @@ def test_the_table_joins_waves_and_cells(tallies: list[sv.Tally]) -> None:
 
 def test_slopes_of_the_likelihood_are_numerical_derivatives(tallies: list[sv.Tally]) -> None:
     tables = from_tallies(sv.Joint(PERSON), tallies).tables
-    reports = latent.Reports(tables.sizes, tables.blocks_of_views(), tables.waves)
+    reports = latent.FitReports(tables.sizes, tables.blocks_of_views(), tables.waves)
     rng = np.random.default_rng(3)
     weights, rows = rng.dirichlet(np.ones(2)), reports.layout.softmax(rng.normal(0, 1, (2, 18)))
 

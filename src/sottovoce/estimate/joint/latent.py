@@ -125,7 +125,7 @@ def independence(sizes: dict[str, int], blocks: Sequence[Reported]) -> LatentCla
 def fit(tables: TableSource, classes: int | None, seed: int) -> LatentFit:
     """The mixture of models of several strengths and of independence that predicts best, fitted to all reports."""
     generator = np.random.default_rng(seed)
-    reports, count = Reports(tables.sizes, tables.blocks_of_views(), tables.waves), classes or _classes(tables.n)
+    reports, count = FitReports(tables.sizes, tables.blocks_of_views(), tables.waves), classes or _classes(tables.n)
     shares = _shares_of_models(reports, count, generator)
     baseline = independence(tables.sizes, tables.blocks())
     models, steps = [(shares[0], reports.spread(baseline))], 0
@@ -147,12 +147,14 @@ def _classes(n: int) -> int:
     return FEW if n < LARGE else MANY
 
 
-def _shares_of_models(reports: Reports, count: int, generator: np.random.Generator) -> Floats:
+def _shares_of_models(reports: FitReports, count: int, generator: np.random.Generator) -> Floats:
     """The weights of independence and of each strength, from how well parts of the reports predict the others."""
     products, agreement = np.zeros((1 + len(STRENGTHS),) * 2), np.zeros(1 + len(STRENGTHS))
     for _ in range(SPLITS):
         blocks, left = divided(reports.blocks, generator)
-        kept = Reports(reports.sizes, blocks, tuple(wave.divided(1 / (1 + ADDED), generator) for wave in reports.waves))
+        kept = FitReports(
+            reports.sizes, blocks, tuple(wave.divided(1 / (1 + ADDED), generator) for wave in reports.waves)
+        )
         alone = independence(kept.sizes, blocks)
         start, models = _start(kept.spread(alone), count, generator), [alone]
         for strength in reversed(STRENGTHS):  # each from the one before, which is close
@@ -166,14 +168,14 @@ def _shares_of_models(reports: Reports, count: int, generator: np.random.Generat
     return np.asarray(shares / shares.sum())
 
 
-class Reports:
+class FitReports:
     """What a fit reads: residuals of blocks of bins, and the reports of waves about finer buckets."""
 
     def __init__(self, sizes: dict[str, int], blocks: Sequence[Reported], waves: Sequence[WaveReading] = ()) -> None:
         self.sizes, self.blocks, self.waves = sizes, blocks, tuple(waves)
         self._bins = {wave.name: wave.bins for wave in self.waves}
         self.buckets = {name: self._bins[name].shape[1] if name in self._bins else size for name, size in sizes.items()}
-        self.layout, self._likelihood = Layout(self.buckets.values()), ResidualLikelihood(blocks, sizes)
+        self.layout, self._likelihood = AnswerRows(self.buckets.values()), ResidualLikelihood(blocks, sizes)
         ends = dict(zip(sizes, self.layout.starts, strict=True))
         self.spans = [slice(ends[wave.name], ends[wave.name] + self.buckets[wave.name]) for wave in self.waves]
         self._joined = block_diag(*(self._bins.get(name, np.eye(size)) for name, size in sizes.items())).T
@@ -246,7 +248,7 @@ def _start(baseline: LatentClasses, count: int, generator: np.random.Generator) 
     return np.concatenate([generator.normal(0, 0.1, count), np.concatenate(parts, axis=1).ravel()])
 
 
-class Layout:
+class AnswerRows:
     """Where the answers of each attribute lie in a row of all answers."""
 
     def __init__(self, sizes: Iterable[int]) -> None:
@@ -270,7 +272,7 @@ def _softmax(logs: Floats) -> Floats:
 
 
 def _model(vector: Floats, sizes: dict[str, int], count: int) -> LatentClasses:
-    layout = Layout(sizes.values())
+    layout = AnswerRows(sizes.values())
     rows = layout.softmax(vector[count:].reshape(count, -1))
     return LatentClasses(tuple(sizes), _softmax(vector[:count]), tuple(np.split(rows, layout.starts[1:], axis=1)))
 
@@ -281,7 +283,7 @@ def _pull(reported: Sequence[Reported]) -> float:
     return float(np.clip(_PULL * np.sqrt(np.mean(variances or [0.0])), _LEAST_PULL, _MOST_PULL))
 
 
-def _fitted(reports: Reports, start: Floats, count: int, strength: float, steps: int) -> tuple[Floats, int]:
+def _fitted(reports: FitReports, start: Floats, count: int, strength: float, steps: int) -> tuple[Floats, int]:
     """The posterior mode by L-BFGS, and its number of steps."""
     layout, pull = reports.layout, _pull(reports.blocks)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.core.domain import Bins, Domain
+from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.distribution.readings.decode import linear_decode
@@ -141,9 +141,9 @@ def is_wave(mechanism: Mechanism) -> bool:
 WAVES = ("mixed-wave", "coded-wave", "square-wave-discrete")
 
 
-def joined_buckets(buckets: Domain, bins: Domain) -> Floats:
-    """Which bin each bucket lies in, as a matrix of ones and zeros."""
-    if not isinstance(buckets, Bins) or not isinstance(bins, Bins) or not {*bins.edges} <= {*buckets.edges}:
+def joined_buckets(buckets: Any, bins: Any) -> Floats:
+    """Which bin each bucket lies in, as a matrix of ones and zeros; both are `Bins` of one domain of numbers."""
+    if not {*getattr(bins, "edges", ())} <= {*getattr(buckets, "edges", ())}:
         raise ParameterError("The reports are about buckets that do not make up the bins of the table.")
     lows = [buckets.of.low, *buckets.edges]
     place = [sum(edge <= low for edge in bins.edges) for low in lows]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sottovoce.core.domain import Bins, Integers, Record, Select
+from sottovoce.core.domain import Integers, Record, Select
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.question import Joint
@@ -121,7 +121,7 @@ class TableViews(TableDesign):
         object.__setattr__(self, "epsilon", check_epsilon(OWNER, epsilon))
         object.__setattr__(self, "waves", tuple((name, size) for name, size in waves))
         for name, size in self.waves:
-            if (name,) not in seen or not isinstance(dict(record.fields)[name], Bins):
+            if (name,) not in seen or not hasattr(dict(record.fields)[name], "divided"):
                 raise reject("waves", OWNER, "fields with bins of a number, for each of which there is a view", name)
             check_integer("waves", OWNER, size, 2, MOST_BUCKETS)
         chosen = self._designed() if weights is None else tuple(weights)
@@ -145,7 +145,7 @@ class TableViews(TableDesign):
         unit = WHOLE * ALONE / max(sum(alone.values()), 1)
         even = max(1, round(WHOLE * (1 - ALONE) / len(question.tables)))
         weights = (*(even for _ in question.tables), *(max(1, round(part * unit)) for part in alone.values()))
-        numbers = {name for name, domain in record.fields if isinstance(domain, Bins) and (name,) in alone}
+        numbers = {name for name, domain in record.fields if hasattr(domain, "divided") and (name,) in alone}
         waves = [] if buckets is None else [(name, buckets) for name in question.sizes if name in numbers]
         return cls(record, question.tables, epsilon, (*question.tables, *alone), weights, waves=waves)
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from scipy.special import ndtr, ndtri
 
-from sottovoce.core.domain import Circle
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_decimal, check_integer, reject
 from sottovoce.core.question import GroupMean, Question
@@ -171,7 +170,7 @@ def most_difference(test: TestOf) -> float | None:
     if test.question.is_share:
         return 1.0
     line = test.question.domain.numbers if test.question.unit_power == 1 else None
-    return None if line is None or isinstance(test.question.domain, Circle) else float(line.high - line.low)
+    return None if line is None else float(line.high - line.low)
 
 
 def check_difference(test: TestOf, difference: float, most: float | None, participants: int | None = None) -> None:

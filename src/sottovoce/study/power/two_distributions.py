@@ -46,7 +46,8 @@ class TwoDistributionsPlanner(TestPlanner):
 
     @property
     def subject(self) -> str:
-        return f"Two stated distributions of {len(self.stated)} categories"
+        size = self.test.question.domain.size
+        return f"Two stated distributions of {size} categories"
 
     @property
     def most(self) -> float:
