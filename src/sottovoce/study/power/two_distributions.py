@@ -56,10 +56,15 @@ class TwoDistributionsPlanner(TestPlanner):
         return float((self.stated[falling] / -self.direction[falling]).min())
 
     def ways(self, epsilon: Decimal) -> SeenWays:
-        candidates = tuple(self._candidates(epsilon))
-        if not candidates:
-            raise no_method(epsilon, self.methods)
-        return SeenWays(candidates, self.test.balance / reach(self.test, self.power, self.level))
+        scale, candidates = self.test.balance / self.reached, tuple(self._candidates(epsilon))
+        if candidates:
+            return SeenWays(candidates, scale)
+        raise no_method(epsilon, self.methods)
+
+    @property
+    def reached(self) -> float:
+        """The standard errors that a normal test of one difference needs for the same power."""
+        return reach(self.test, self.power, self.level)
 
     def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
         other = np.maximum(self.stated + min(difference, self.most) * self.direction, 0)
