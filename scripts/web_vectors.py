@@ -28,7 +28,20 @@ from sottovoce.core.arithmetic.hashing import id_bytes
 from sottovoce.core.arithmetic.rational import odds, within
 from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.coins import SeededCoins
-from sottovoce.core.domain import Above, Bins, Clamp, Digit, Fields, Level, Merged, Powers, Prefix, Select, Square
+from sottovoce.core.domain import (
+    Above,
+    Bins,
+    Clamp,
+    Digit,
+    Fields,
+    Level,
+    Merged,
+    Powers,
+    Prefix,
+    Select,
+    Square,
+    VectorPart,
+)
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange import codec
 from sottovoce.core.exchange.experiment import ExperimentArm
@@ -264,6 +277,7 @@ DOMAINS: tuple[Any, ...] = (
     Select(PEOPLE, ["bmi"]),
     Fields(PEOPLE, ["type", "age"]),
     Square(sv.Interval(0, 10), "0.3"),
+    VectorPart(sv.Box("-0.5", 1, 2), [1]),
     Powers(sv.Integers(0, 10), "1.5"),
 )
 
