@@ -42,3 +42,18 @@ def coverage(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("share of intervals that hold the truth")
     axes.legend()
     return figure
+
+
+def distances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The distance of each method, a mark for each cell."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    for method in experiment.methods:
+        axes.plot([row[method] for row in rows], ".", label=method)
+    axes.set_xticks(
+        range(len(rows)), [f"{row['crowd']}, {row['items']}, {row['epsilon']:g}" for row in rows], rotation=90
+    )
+    axes.set_ylabel("Kendall's distance")
+    axes.legend()
+    return figure

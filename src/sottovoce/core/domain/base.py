@@ -34,6 +34,7 @@ KINDS = {
     "prefix": "core.domain.views:Prefix",
     "record": "core.domain.plain:Record",
     "select": "core.domain.views:Select",
+    "ranking": "core.domain.ranking:Ranking",
     "sets": "core.domain.sets:Sets",
     "sparse": "core.domain.sparse:Sparse",
     "square": "core.domain.views:Square",
