@@ -91,7 +91,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
     better = sum(row["planned"] < row["kwiksort"] for row in rows)
     worst = max(row["planned"] / row["kwiksort"] for row in rows)
     return [
-        f"Mean places are nearer than KwikSort in {better} of {len(rows)} cells, with at most {worst:.2f} of its distance.",
+        f"Mean places are nearer than KwikSort in {better} of {len(rows)} cells, at most {worst:.2f} of its distance.",
         f"95 % intervals of mean places hold {min(row['covered'] for row in rows):.1%} to"
         f" {max(row['covered'] for row in rows):.1%} of them.",
     ]

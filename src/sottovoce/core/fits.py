@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Record
     from sottovoce.core.domain.powers import Powers
-    from sottovoce.core.domain.sets import SetDomain
+    from sottovoce.core.domain.ranking import SetDomain
     from sottovoce.core.domain.sparse import Sparse
 
 

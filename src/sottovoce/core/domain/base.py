@@ -106,6 +106,11 @@ class Domain(Declared, ABC):
         return None
 
     @property
+    def ranked(self) -> Domain | None:
+        """The items as a domain of their own, where an answer is an order of all items."""
+        return None
+
+    @property
     def holds_texts(self) -> bool:
         """Whether answers are texts."""
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from sottovoce.core.declared import declared, integer, of_form
 from sottovoce.core.domain.base import Domain
@@ -14,14 +14,6 @@ from sottovoce.core.params import check_integer
 
 MAX_ITEMS = 1 << 16
 SEPARATOR = ";"  # between the items of an answer in a cell of a file
-
-
-class SetDomain(Protocol):
-    """What domains have in common whose answers are sets: of items, or of the pairs of a ranking."""
-
-    @property
-    def most(self) -> int: ...
-    def labels(self) -> Sequence[object]: ...
 
 
 @declared

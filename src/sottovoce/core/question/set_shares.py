@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.domain.base import Domain
-from sottovoce.core.domain.ranking import Ranking
-from sottovoce.core.domain.sets import Sets
+from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question
 
@@ -32,7 +31,7 @@ class SetShares(Question):
     noun: ClassVar[str] = "share"
     is_share: ClassVar[bool] = True
     has_one_choice: ClassVar[bool] = False
-    domain: Sets | Ranking
+    domain: SetDomain
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain) or self.domain.listed is None:

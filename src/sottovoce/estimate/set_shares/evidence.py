@@ -13,8 +13,7 @@ import numpy as np
 from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Itemised
 from sottovoce.core.declared import delegated
-from sottovoce.core.domain.ranking import Ranking
-from sottovoce.core.domain.sets import SetDomain
+from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_people, reject
@@ -81,9 +80,10 @@ class SetEstimate(Estimate):
     def _ranked(self) -> tuple[object, ...]:
         """The items of a ranking whose pairs are all estimated."""
         domain = None if self.question is None else self.question.domain
-        if not isinstance(domain, Ranking) or len(self.evidence.values()) != domain.most:
+        ranked = None if domain is None else domain.ranked
+        if domain is None or ranked is None or len(self.evidence.values()) != len(domain.labels()):
             raise ParameterError("Only rankings, estimated with all of their pairs, have an order of items.")
-        return domain.items
+        return tuple(ranked.labels())
 
 
 class ItemShares(BitsEvidence):

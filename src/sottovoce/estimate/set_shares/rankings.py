@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import Evidence, Floats
@@ -19,7 +20,7 @@ METHODS = ("borda", "kwiksort")
 
 @dataclass(frozen=True, eq=False)
 class PlacesEvidence(Evidence):
-    """The mean place of each item, 1 for the best: one more than the number of others that come before it on average."""
+    """The mean place of each item, 1 for the best: one more than how many others come before it on average."""
 
     methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
     default: ClassVar[Method] = Method.NORMAL
@@ -27,10 +28,7 @@ class PlacesEvidence(Evidence):
     pairs: Evidence
     items: tuple[object, ...]
     question: Question
-
-    @property
-    def n(self) -> int:
-        return self.pairs.n
+    n = delegated("pairs.n")
 
     @property
     def ends(self) -> tuple[float, float]:

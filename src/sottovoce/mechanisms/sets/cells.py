@@ -40,7 +40,7 @@ def build(domain: Domain, *, epsilon: Any, cells: int | None = None) -> Mechanis
     count = best_cells(most, ratio) if cells is None else check_integer("cells", "cells", cells, least, MOST_CELLS)
     size = best_size(count, most, ratio, spread=True)
     inner = Hitting(count, most, size, hit_units(count + most, most, size, ratio))
-    return Mechanism("cells", SetShares(domain), Spread(items, inner), budget, CountItems())
+    return Mechanism("cells", SetShares(sets), Spread(items, inner), budget, CountItems())
 
 
 def best_cells(most: int, ratio: Fraction) -> int:

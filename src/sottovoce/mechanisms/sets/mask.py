@@ -8,7 +8,7 @@ from typing import Any, cast
 from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel.finite.hitting import MAX_MOST, Hitting, hit_units
 from sottovoce.core.domain import Domain
-from sottovoce.core.domain.sets import SetDomain
+from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, shown
@@ -62,7 +62,7 @@ def masked(name: str, domain: Domain, epsilon: Any, picked: int | None) -> Mecha
         )
     size = best_size(items, most, ratio) if picked is None else check_integer("picked", name, picked, 1, items)
     channel = Hitting(items, most, size, hit_units(items + most, most, size, ratio))
-    return Mechanism(name, SetShares(domain), channel, budget, CountItems())
+    return Mechanism(name, SetShares(sets), channel, budget, CountItems())
 
 
 def checked_sets(name: str, domain: Domain) -> SetDomain:

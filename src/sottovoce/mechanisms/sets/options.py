@@ -37,7 +37,7 @@ def build(domain: Domain, *, epsilon: Any, asked: int | None = None) -> Mechanis
     most = min(MAX_ASKED, items)
     count = best_asked(most, ratio) if asked is None else check_integer("asked", "options", asked, 1, most)
     channel = AskedOptions(items, sets.most, patterns(count, ratio))
-    return Mechanism("options", SetShares(domain), channel, budget, CountAsked())
+    return Mechanism("options", SetShares(sets), channel, budget, CountAsked())
 
 
 def best_asked(most: int, ratio: Fraction) -> int:

@@ -1,1 +1,1 @@
-import{Oa as a,Pa as s,Qa as o,Ra as e,Sa as t,Ta as n,Ua as r,a as i,na as m}from"./sottovoce-GBZVIY3U.js";export{o as Manifest,a as Mechanism,s as Question,i as SottovoceError,m as Study,n as mechanism,r as open,t as seeded,e as version};
+import{Oa as a,Pa as s,Qa as o,Ra as e,Sa as t,Ta as n,Ua as r,a as i,na as m}from"./sottovoce-7X5KCDKR.js";export{o as Manifest,a as Mechanism,s as Question,i as SottovoceError,m as Study,n as mechanism,r as open,t as seeded,e as version};

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain.sets import SetDomain, Sets
+from sottovoce.core.domain.ranking import SetDomain
+from sottovoce.core.domain.sets import Sets
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.language.plural import plural
@@ -74,7 +75,7 @@ class SetSharesPlanner(Planner):
         return RootWays(tuple(options), least)
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
-        if isinstance(self.domain, Sets) and self.domain.most > 1:
+        if self.domain.ranked is None and self.domain.most > 1:
             fewer = build(best.method, Sets(self.domain.items, self.domain.most - 1), epsilon=epsilon)
             rare = np.zeros(len(self.domain.items))
             ratio = math.sqrt(float(fewer.variance(rare, 1)[0] / best.mechanism.variance(rare, 1)[0]))
