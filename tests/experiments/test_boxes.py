@@ -5,8 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sottovoce as sv
+from sottovoce.estimate.boxes.grid import Grid
+from sottovoce.estimate.boxes.partitions import partition_boxes
+from sottovoce.protocols.boxes.ahead import AHEAD
+from sottovoce.protocols.boxes.hio import HIO
 from sottovoce_experiments.boxes.compared import squared_error
-from sottovoce_experiments.boxes.published import ahead, hio, hio_variance, noise
+from sottovoce_experiments.boxes.played import Floats, played, tallies
+from sottovoce_experiments.boxes.published import hio_variance, noise
+
+SQUARE = sv.Record({"a": sv.Integers(0, 15), "b": sv.Integers(0, 15)})
+
+
+def hio(truth: Floats, n: int, epsilon: float, rng: np.random.Generator) -> Floats:
+    """The shares of all cells by HIO."""
+    tree = HIO(SQUARE, epsilon, 16)
+    asked = tallies(tree.start(), Grid.of(tree.base), truth.ravel(), n, rng)
+    return partition_boxes(tree.question, tree.base, asked).values().reshape(truth.shape)
+
+
+def ahead(truth: Floats, n: int, epsilon: float, rng: np.random.Generator) -> Floats:
+    """The shares of all cells by AHEAD."""
+    return played(AHEAD(SQUARE, epsilon, n, 16), truth.ravel(), n, rng).decoded("published").values.reshape(truth.shape)
 
 
 def test_the_error_is_the_mean_over_all_boxes() -> None:

@@ -5,10 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sottovoce_experiments.distribution.ahead import ahead
+import sottovoce as sv
+from sottovoce.protocols.boxes.ahead import AHEAD
+from sottovoce_experiments.boxes.played import Floats, played
 from sottovoce_experiments.distribution.range_decoders import EXPERIMENT, mean_ratio, squared_error
 from sottovoce_experiments.distribution.range_designs import search_seconds
 from sottovoce_experiments.distribution.range_trees import cell
+
+
+def ahead(truth: Floats, n: int, epsilon: float, rng: np.random.Generator) -> Floats:
+    """The shares of all buckets by AHEAD."""
+    line = sv.Record({"value": sv.Integers(0, len(truth) - 1)})
+    return played(AHEAD(line, epsilon, n, 64), truth, n, rng).decoded("published").values
 
 
 def test_the_error_is_the_mean_over_all_ranges() -> None:
@@ -32,7 +40,7 @@ def test_ahead_splits_where_people_are_and_finds_their_shares() -> None:
 def test_ahead_has_the_error_of_its_groups_where_nothing_is_split() -> None:
     """Two buckets have one layer; making their shares sum to one averages one of them with what the other leaves."""
     rng, n, other = np.random.default_rng(4), 100_000, 1 / (np.e + 1)
-    errors = [ahead(np.array([0.4, 0.6]), n, 1.0, rng)[0] - 0.4 for _ in range(800)]
+    errors = [ahead(np.array([0.4, 0.6]), n, 1.0, rng)[0] - 0.4 for _ in range(400)]
     noise = (0.25 + other * (1 - other)) / (0.5 - other) ** 2  # of the two shares together
     assert np.var(errors) * n == pytest.approx(noise / 4 + 0.4 * 0.6, rel=0.2)
 

@@ -12,6 +12,9 @@ import sottovoce as sv
 from sottovoce.core.late import load
 from sottovoce.core.round import Arm, Protocol
 from sottovoce.protocols.ask import AskEveryone, AskOneOf
+from sottovoce.protocols.boxes.ahead import AHEAD
+from sottovoce.protocols.boxes.hdg import HDG
+from sottovoce.protocols.boxes.hio import HIO
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.mean.personal import PersonalBudgetMean
 from sottovoce.protocols.mean.several import AdaptiveMeansRounds
@@ -43,6 +46,7 @@ BITS = sv.Record({name: sv.Integers(0, 1) for name in "abc"})
 BINARY = [{"a": int(a) % 2, "b": int(a) // 2 % 2, "c": int(a) // 4} for a in WHOLE[:900]]
 TWO_NUMBERS = sv.Record({"a": sv.Integers(0, 7), "b": sv.Interval(0, 10)})
 PAIRS = sv.Record({"a": sv.Integers(0, 7), "c": sv.Categories(["x", "y"])})
+ROWS = [{"a": one["a"] % 8, "c": one["c"]} for one in RECORDS]
 
 # A protocol and answers for each of them; several where methods differ in their rounds.
 CASES: dict[str, tuple[Protocol, Any]] = {
@@ -86,6 +90,9 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
         ),
         WHOLE,
     ),
+    "AHEAD": (AHEAD(PAIRS, 2, len(ROWS)), ROWS),
+    "HDG": (HDG(PAIRS, 2, N), ROWS),
+    "HIO": (HIO(PAIRS, 2, branching=2), ROWS),
     "QuantileBayesSearch": (QuantileBayesSearch(RANGE, "0.5", 2, N, rounds=8, parts=64), NEAR),
     "QuantileGradient": (QuantileGradient(RANGE, "0.5", 2, N, rounds=6), NEAR),
     "QuantileBinarySearch": (QuantileBinarySearch(RANGE, "0.5", 2, N, rounds=6), NEAR),

@@ -45,6 +45,7 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "integers": (AGES, 3),
     "interval": (SIDE, 0.25),
     "level": (domains.Level(AGES, 2, 1), 3),
+    "merged": (domains.Merged(AGES, tuple(code // 2 for code in range(AGES.size or 0))), 3),
     "cells": (domains.Cells(domains.Pair(sv.Categories(["f", "m"]), sv.Categories(["yes", "no"])), 0), ("f", "yes")),
     "pair": (domains.Pair(sv.Categories(["f", "m"]), SIDE), ("f", 0.25)),
     "powers": (domains.Powers(SIDE), 0.25),

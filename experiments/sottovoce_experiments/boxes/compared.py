@@ -13,10 +13,15 @@ from numpy.typing import NDArray
 from sottovoce.core.domain import Integers, Record
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate.boxes.evidence import from_cells
+from sottovoce.estimate.boxes.grid import Grid
+from sottovoce.estimate.boxes.partitions import partition_boxes
 from sottovoce.estimate.boxes.queries import BoxQueries
 from sottovoce.estimate.decoder import decoder
 from sottovoce.estimate.request import Target
-from sottovoce_experiments.boxes.published import ahead, hio, hio_variance
+from sottovoce.protocols.boxes.ahead import AHEAD
+from sottovoce.protocols.boxes.hio import HIO
+from sottovoce_experiments.boxes.played import played, tallies
+from sottovoce_experiments.boxes.published import hio_variance
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
@@ -67,12 +72,19 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     method = mechanism("torus-wave", square, epsilon=epsilon, buckets=size)
     rng, truth, prior = np.random.default_rng(seed), shares(point["data"], size), decoder("grid-prior")
     rates = from_cells(method, 1, np.zeros(method.cells, np.int64)).transition.forward(truth.ravel())
+    tree, adaptive = HIO(square, epsilon, size), AHEAD(square, epsilon, n, size)
     table = []
     for _ in range(runs):
         evidence = from_cells(method, n, rng.multinomial(n, rates / rates.sum()))
         own = (evidence.values(), prior.decode(evidence).values)
         unbiased, decoded = (one.reshape(truth.shape) for one in own)
-        found = (hio(truth, n, epsilon, rng), unbiased, ahead(truth, n, epsilon, rng), decoded)
+        asked = tallies(tree.start(), Grid.of(tree.base), truth.ravel(), n, rng)
+        rivals = (
+            partition_boxes(tree.question, tree.base, asked).values(),
+            played(adaptive, truth.ravel(), n, rng).decoded("published").values,
+        )
+        first, third = (one.reshape(truth.shape) for one in rivals)
+        found = (first, unbiased, third, decoded)
         table.append([n * squared_error(one, truth) for one in found])
     errors = np.array(table)
     means = dict(zip(METHODS, errors.mean(axis=0).tolist(), strict=True))

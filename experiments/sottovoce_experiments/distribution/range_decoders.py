@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Integers
+from sottovoce.core.domain import Integers, Record
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate.decoder import decoder
 from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.distribution.readings.transition import transition_of
-from sottovoce_experiments.distribution.ahead import ahead
+from sottovoce.protocols.boxes.ahead import AHEAD
+from sottovoce_experiments.boxes.played import played
 from sottovoce_experiments.distribution.histograms import REPORTED, shares
 from sottovoce_experiments.distribution.range_designs import PAGE
 from sottovoce_experiments.experiment import Experiment, Row
@@ -44,10 +45,15 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     method = mechanism("coded-wave", Integers(0, bins - 1), epsilon=epsilon, buckets=bins, workload="ranges")
     rng, truth, bayes = np.random.default_rng(seed), shares(point["data"], bins), decoder("bayes")
     rates = transition_of(method.channel, bins).forward(truth)
+    tree = AHEAD(Record({"value": Integers(0, bins - 1)}), epsilon, n, bins)
     table = []
     for _ in range(runs):
         evidence = from_cells(method, n, rng.multinomial(n, rates / rates.sum()))
-        found = (ahead(truth, n, epsilon, rng), evidence.values(), bayes.decode(evidence).values)
+        found = (
+            played(tree, truth, n, rng).decoded("published").values,
+            evidence.values(),
+            bayes.decode(evidence).values,
+        )
         table.append([n * squared_error(one, truth) for one in found])
     own = np.array(table)
     means = own.mean(axis=0)

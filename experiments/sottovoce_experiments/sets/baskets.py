@@ -142,9 +142,10 @@ EXPERIMENT = Experiment(
         page=PAGE,
         heading="## Market baskets",
         text="Real reports of 88,162 baskets about 12 items without a limit, their 66 pairs, 1,000 items and all"
-        " 16,470. Reports hold at most 10, of larger baskets a random choice. Share of 95 % intervals for these baskets that"
-        " hold the truth, over 20 runs (two of all items). *Rare* are items in under 0.1 % of baskets, *numbers* the"
-        " shares of people with 0, 1, 2, ... items. *Of predicted* is the error over the one that was predicted.",
+        " 16,470. Reports hold at most 10, of larger baskets a random choice. Share of 95 % intervals for these"
+        " baskets that hold the truth, over 20 runs (two of all items). *Rare* are items in under 0.1 % of baskets,"
+        " *numbers* the shares of people with 0, 1, 2, ... items. *Of predicted* is the error over the one that was"
+        " predicted.",
         lead=("case", "method", "epsilon"),
         columns=(
             PageColumn("exact", "exact", ".1%", missing="-"),

@@ -20,6 +20,7 @@ from sottovoce.estimate.prior import Prior
 from sottovoce.protocols.nested.parallel import Branch
 
 PROTOCOLS = {
+    "AHEAD": "protocols.boxes.ahead:AHEAD",
     "AdaptiveMeanRounds": "protocols.mean.adaptive:AdaptiveMeanRounds",
     "AdaptiveMeansRounds": "protocols.mean.several:AdaptiveMeansRounds",
     "AskInTurn": "protocols.nested.again:AskInTurn",
@@ -29,6 +30,8 @@ PROTOCOLS = {
     "DensestInterval": "protocols.ranges.densest:DensestInterval",
     "GaussianMeanKnownSigma": "protocols.gaussian.known:GaussianMeanKnownSigma",
     "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
+    "HDG": "protocols.boxes.hdg:HDG",
+    "HIO": "protocols.boxes.hio:HIO",
     "ParityBlocks": "protocols.shares.parities:ParityBlocks",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
     "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",

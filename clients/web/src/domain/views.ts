@@ -119,6 +119,23 @@ class Level extends View {
   }
 }
 
+/** Codes that are merged into fewer parts. */
+class Merged extends View {
+  constructor(
+    seen: Domain,
+    private readonly parts: bigint[],
+  ) {
+    super(seen);
+    const used = new Set(parts);
+    this.size = BigInt(used.size);
+    valid(finite(seen) === BigInt(parts.length) && parts.length <= MOST_MERGED, "parts");
+    valid(used.size > 1 && parts.every((one) => one < this.size!), "parts");
+  }
+  encode(value: unknown): bigint {
+    return this.parts[Number(this.seen.encode(value))]!;
+  }
+}
+
 /** The leading bits of a code. */
 class Prefix extends View {
   private readonly dropped: bigint;
@@ -179,12 +196,14 @@ class Clamp extends NumberView {
 }
 
 const number = { of: (spec: unknown): Range => numeric(spec) };
+const MOST_MERGED = 1 << 14; // codes
 const view = { of: domainFrom };
 const small = integer(2n, 1n << 20n);
 define(DOMAINS, "above", Above, { ...number, threshold: decimal });
 define(DOMAINS, "bins", Bins, { of: (spec: unknown): Range => numeric(spec, true), edges: listOf(decimal) });
 define(DOMAINS, "clamp", Clamp, { ...number, low: decimal, high: decimal });
 define(DOMAINS, "level", Level, { ...view, branching: small, level: integer() });
+define(DOMAINS, "merged", Merged, { ...view, parts: listOf(integer(0n, BigInt(MOST_MERGED - 1))) });
 define(DOMAINS, "powers", Powers, { ...number, centre: decimal });
 define(DOMAINS, "prefix", Prefix, { ...view, bits: integer() });
 define(DOMAINS, "square", Square, { ...number, centre: decimal });

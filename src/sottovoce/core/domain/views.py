@@ -1,4 +1,4 @@
-"""Views of one answer: bins, thresholds, levels of a tree, prefixes, fields of a record, squares."""
+"""Views of one answer: bins, thresholds, levels of a tree, parts, prefixes, fields of a record, squares."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any, ClassVar
 
-from sottovoce.core.declared import decimal, decimals, declared, delegated, integer, part, texts
+from sottovoce.core.declared import decimal, decimals, declared, delegated, integer, integers, part, texts
 from sottovoce.core.domain.base import Domain, Numbers, View, domain_from_spec
 from sottovoce.core.domain.circle import Circle
 from sottovoce.core.domain.plain import MAX_CODES, Integers, Interval, Number, Record
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import MAX_DIGITS, check_integer, decimal_text, reject
+
+MOST_MERGED = 1 << 14  # codes
+LISTED = 3  # merged values in a label; the others are counted
 
 
 def check_numeric(name: str, owner: str, of: object) -> Integers | Interval:
@@ -144,6 +147,37 @@ class Level(View):
 
     def encode(self, value: object) -> int:
         return int(self.of.encode(value)) // self._leaves_per_node
+
+
+@declared
+class Merged(View):
+    """Codes that are merged into fewer parts: `parts` has the number of the part of each code."""
+
+    kind: ClassVar[str] = "merged"
+    of: Domain = part("domain", domain_from_spec)
+    parts: tuple[int, ...] = integers(0, MOST_MERGED - 1)
+    size: int = field(init=False, repr=False, compare=False)
+
+    def check_fields(self) -> None:
+        used = {*self.parts}
+        if not 2 <= _finite(self.kind, self.of) == len(self.parts) <= MOST_MERGED:
+            raise reject("parts", self.kind, f"a number for each of 2 to {MOST_MERGED} codes", len(self.parts))
+        if len(used) < 2 or used != {*range(len(used))}:
+            raise reject("parts", self.kind, "whole numbers from 0 on, at least two and each used", sorted(used)[:8])
+        object.__setattr__(self, "size", len(used))
+
+    def encode(self, value: object) -> int:
+        return self.parts[int(self.of.encode(value))]
+
+    def labels(self) -> Sequence[object]:
+        """Of categories the values of each part in one text, else the numbers of the parts."""
+        if self.of.choices is None:
+            return range(self.size)
+        held: list[list[str]] = [[] for _ in range(self.size)]
+        for label, own in zip(self.of.choices, self.parts, strict=True):
+            held[own].append(str(label))
+        more = [f" and {len(one) - LISTED} more" if len(one) > LISTED else "" for one in held]
+        return [", ".join(one[:LISTED]) + rest for one, rest in zip(held, more, strict=True)]
 
 
 @declared

@@ -10,7 +10,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.estimate import Estimate
 
 if TYPE_CHECKING:
-    from sottovoce.estimate.boxes.evidence import GridEvidence
+    from sottovoce.estimate.boxes.base import GridEvidence
 
 
 class BoxesEstimate(Estimate):

@@ -1,77 +1,32 @@
-"""Shares of boxes from a tally of waves over the cells of a grid."""
+"""Shares of boxes from a tally: of a wave over the cells of a grid, or of reports about parts of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.core.declared import delegated
+from sottovoce.core.domain.places import base_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_people
 from sottovoce.core.question import Question
 from sottovoce.core.statistic.outputs import CountOutputs
-from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.boxes.estimates import BoxesEstimate
-from sottovoce.estimate.boxes.grid import Grid, Limits
+from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.boxes.base import GridEvidence
+from sottovoce.estimate.boxes.grid import Grid
+from sottovoce.estimate.boxes.partitions import PartitionBoxes, partition_boxes
 from sottovoce.estimate.candidates import refuse
-from sottovoce.estimate.distribution.answers import PartAnswer
-from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.transition import transition_of
-from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints, Offer
 from sottovoce.estimate.request import Target
 from sottovoce.tally.tally import Tally
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-READS = (CountOutputs,)
-
-
-class GridEvidence(DistributionEvidence):
-    """Evidence about the shares of the cells of a grid, `buckets`."""
-
-    picture: ClassVar[str] = "estimate.boxes.picture:plot"
-    estimate_class: ClassVar[type[Estimate]] = BoxesEstimate
-    noun: ClassVar[str] = "share of a cell"
-    curve_decoder: ClassVar[str] = "grid-prior"
-    distribution: ClassVar[None] = None  # type: ignore[assignment]
-    buckets: Grid  # type: ignore[assignment]
-    axes: Axes = delegated("buckets.axes")
-
-    def boxes(self, boxes: Sequence[Limits], *, outside: bool = False) -> PartAnswer:
-        """The share of the answers in at least one of the boxes, or of all others."""
-        grid, question = self.buckets, self.question
-        weights = grid.union(boxes)
-        label = " or ".join(map(grid.label, boxes))
-        if outside:
-            weights, label = weights.complement(), f"not ({label})"
-        rows = (part[None, :] for part in weights)
-        parts, inner, outer = rows
-        assert question is not None
-        return PartAnswer(self, parts, Axes.of("box", [label]), (0.0, 1.0), question, inner=inner, outer=outer)
-
-    def answer(self, question: Question) -> Evidence:
-        return Evidence.answer(self, question)
-
-    def read_as_numbers(self, question: Question) -> Evidence | None:
-        return None
-
-    def sentence(self, estimate: Estimate, level: float) -> str:
-        shape = " x ".join(map(str, self.buckets.shape))
-        return (
-            f"The estimates of the shares of {shape} cells are {estimate.quality}; the standard error of an unbiased"
-            f" share is about {np.median(estimate.std_errors):.2g}. Use range(...) for the share of a box."
-        )
-
-    def framed(self, table: pd.DataFrame) -> pd.DataFrame:
-        return table
+READS = (CountOutputs, CountSupports)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +37,15 @@ class WaveBoxes(GridEvidence, OutputsEvidence):
     offers: ClassVar[frozenset[Offer]] = frozenset({Offer.ALL_SHARES, Offer.LIKELIHOOD, Offer.GRID})
 
 
-def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> WaveBoxes:
+def evidence(
+    mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None
+) -> WaveBoxes | PartitionBoxes:
     """The evidence of a tally."""
     refuse(mechanism, candidates)
+    view: Any = base_of(mechanism.domain)  # `Select`
+    if isinstance(mechanism.statistic, CountSupports) or view != mechanism.domain:
+        question: Any = mechanism.question  # `Boxes`
+        return partition_boxes(question, view, [tally])
     return from_cells(mechanism, tally.n, tally.cells)
 
 

@@ -16,7 +16,7 @@ from sottovoce.estimate.show import plot as rows
 from sottovoce.estimate.show.plot import MOST_LABEL
 
 if TYPE_CHECKING:
-    from sottovoce.estimate.boxes.evidence import GridEvidence
+    from sottovoce.estimate.boxes.base import GridEvidence
     from sottovoce.estimate.estimate import Estimate
     from sottovoce.estimate.request import IntervalRequest
 

@@ -1,0 +1,44 @@
+"""Protocols about boxes, played with crowds that are drawn from the shares of all cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.core.domain.places import base_of, places_of
+from sottovoce.core.round import Protocol, Round
+from sottovoce.estimate.boxes.grid import Grid
+from sottovoce.estimate.boxes.partitions import over
+from sottovoce.protocols.play import State
+from sottovoce.tally.counts import simulate_counts
+from sottovoce.tally.tally import Tally
+
+Floats = NDArray[np.float64]
+SEEDS = 1 << 62
+
+
+def tallies(stage: Round, grid: Grid, shares: Floats, n: int, rng: np.random.Generator) -> tuple[Tally, ...]:
+    """The tallies of a round of n participants, whose cells are drawn from these shares."""
+    weights = np.array([arm.weight for arm in stage.arms], float)
+    found = []
+    for arm, asked in zip(stage.arms, rng.multinomial(n, weights / weights.sum()), strict=True):
+        view: Any = arm.mechanism.domain
+        chosen: Any = base_of(view)
+        places = over(grid, chosen.names, places_of(view))
+        own = np.bincount(places, shares, minlength=view.size)
+        held = rng.multinomial(asked, own / own.sum())
+        found.append(simulate_counts(arm.mechanism, held, seed=int(rng.integers(SEEDS))))
+    return tuple(found)
+
+
+def played(protocol: Protocol, shares: Floats, n: int, rng: np.random.Generator) -> Any:
+    """The estimate of the boxes, from n participants in all."""
+    base: Any = getattr(protocol, "base")  # noqa: B009 - of all protocols about boxes
+    grid, state, left = Grid.of(base), State.first(protocol), n
+    while not state.is_over:
+        asked = left if state.round.quota is None else min(left, state.round.quota)
+        left -= asked
+        state = state.after(tallies(state.round, grid, shares, asked, rng))
+    return state.estimates["boxes"]

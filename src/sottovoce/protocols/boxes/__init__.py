@@ -1,0 +1,1 @@
+"""Protocols for the shares of boxes over several fields."""
