@@ -264,7 +264,6 @@ DOMAINS: tuple[Any, ...] = (
     sv.Sparse(5, 1),
     sv.Sets([2, 0, 1], 2),
     sv.Sets(["lark", "owl"]),
-    sv.Ranking(["lark", "owl", "hen"]),
     Bins(sv.Interval(0, 1), ["0.1", "0.5", 1]),
     Bins(sv.Integers(0, 9), ["2.5", 7]),
     Bins(sv.Circle(24), [6, 12]),
