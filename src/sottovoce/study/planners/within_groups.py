@@ -224,7 +224,7 @@ def planner(request: Request) -> WithinPlanner:
     # Cells have no order that waves and series could use.
     wanted = None if request.methods is None else tuple(one for one in request.methods if one != KEYED)
     keyed = request.methods is not None and KEYED in request.methods
-    methods = METHODS if wanted is None else ()
+    methods: tuple[str, ...] = METHODS if wanted is None else ()
     if wanted:
         methods = tuple(replace(request, methods=wanted).registered(Distribution))
     return WithinPlanner(question, methods, sizes, tuple(inside[:groups]), request.level, request.target, keyed)
