@@ -40,11 +40,14 @@ from sottovoce_experiments.hypotheses import watched as watched_tests
 from sottovoce_experiments.means import decision as adaptive_decision
 from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
+from sottovoce_experiments.means import trimmed as trimmed_means
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
+from sottovoce_experiments.sets import rankings as set_rankings
 from sottovoce_experiments.survey import tables as survey
+from sottovoce_experiments.tables import authors as table_authors
 from sottovoce_experiments.tables import bits as table_bits
 from sottovoce_experiments.tables import coverage as table_coverage
 from sottovoce_experiments.tables import designs as table_designs
@@ -83,6 +86,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     boxes.EXPERIMENT,
     set_designs.EXPERIMENT,
     set_baskets.EXPERIMENT,
+    set_rankings.EXPERIMENT,
     table_designs.EXPERIMENT,
     table_coverage.EXPERIMENT,
     table_fits.EXPERIMENT,
@@ -90,12 +94,14 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_bits.FITS,
     table_markov.EXPERIMENT,
     table_published.EXPERIMENT,
+    table_authors.EXPERIMENT,
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
     published_quantiles.EXPERIMENT,
     adaptive_decision.EXPERIMENT,
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,
+    trimmed_means.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,
