@@ -203,7 +203,7 @@ define(DOMAINS, "above", Above, { ...number, threshold: decimal });
 define(DOMAINS, "bins", Bins, { of: (spec: unknown): Range => numeric(spec, true), edges: listOf(decimal) });
 define(DOMAINS, "clamp", Clamp, { ...number, low: decimal, high: decimal });
 define(DOMAINS, "level", Level, { ...view, branching: small, level: integer() });
-define(DOMAINS, "merged", Merged, { ...view, parts: listOf(integer(0n, BigInt(MOST_MERGED - 1))) });
+define(DOMAINS, "merged", Merged, { ...view, "parts": listOf(integer(0n, BigInt(MOST_MERGED - 1))) }); // in quotes it keeps its name (private.mjs)
 define(DOMAINS, "powers", Powers, { ...number, centre: decimal });
 define(DOMAINS, "prefix", Prefix, { ...view, bits: integer() });
 define(DOMAINS, "square", Square, { ...number, centre: decimal });
