@@ -31,7 +31,7 @@ from sottovoce_experiments.distribution import (
 )
 from sottovoce_experiments.distribution import decoders as distribution_decoders
 from sottovoce_experiments.experiment import Experiment
-from sottovoce_experiments.frequencies import decoders, sok
+from sottovoce_experiments.frequencies import compression, decoders, sok
 from sottovoce_experiments.group_means import losses as group_losses
 from sottovoce_experiments.group_means import real as group_real
 from sottovoce_experiments.group_means import synthetic as group_synthetic
@@ -67,6 +67,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     watched_tests.EXPERIMENT,
     *sok.EXPERIMENTS,
     decoders.EXPERIMENT,
+    compression.EXPERIMENT,
     *survey.EXPERIMENTS,
     wave.EXPERIMENT,
     distribution_decoders.EXPERIMENT,

@@ -12,7 +12,7 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from scripts.mutants.unseen import is_chunk, is_step_of_effort, is_tie, is_turns
+from scripts.mutants.unseen import is_chunk, is_fault_of_types, is_step_of_effort, is_tie, is_turns
 
 COMPARISON, ARITHMETIC, OFF_BY_ONE = "comparison", "arithmetic", "off-by-one"
 MIN_MAX, DROPPED_TERM, DROPPED_CHECK, SWAPPED_BRANCH = "min-max", "dropped-term", "dropped-check", "swapped-branch"
@@ -123,6 +123,8 @@ def _is_unseen(node: ast.expr | ast.stmt, stack: tuple[ast.AST, ...], operator: 
     """Whether a rule of `unseen.py` says that nobody could see this change."""
     if operator == COMPARISON:
         return isinstance(node, ast.Compare) and is_tie(node)
+    if operator == DROPPED_CHECK:
+        return is_fault_of_types(node)
     return (
         operator == OFF_BY_ONE
         and isinstance(node, ast.expr)

@@ -10,6 +10,8 @@ Each rule names a form of code and the one operator it takes away there; every o
   the loop is left from within.
 - The work that is held in memory at a time: anything inside `max(1, CHUNK // size)`, with a constant named so.
 - One step of an estimate of work: a constant of a function named `effort`, which counts steps by the million.
+- A fault of a program that types rule out: `if not isinstance(...): raise TypeError(...)`, without the check. Users get
+  `ParameterError` and its kin, whose checks are drawn.
 """
 
 from __future__ import annotations
@@ -101,3 +103,13 @@ def is_step_of_effort(node: ast.expr, stack: Sequence[ast.AST]) -> bool:
     """Whether this is a constant of an estimate of work."""
     names = [part.name for part in stack if isinstance(part, ast.FunctionDef)]
     return isinstance(node, ast.Constant) and bool(names) and names[-1].endswith(EFFORT)
+
+
+def is_fault_of_types(node: ast.AST) -> bool:
+    """Whether this only refuses an object of a type that no caller passes, which narrows the type for the checker."""
+    if not isinstance(node, ast.If) or node.orelse or len(node.body) != 1 or not isinstance(node.body[0], ast.Raise):
+        return False
+    raised, test = node.body[0].exc, node.test
+    negated = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    narrowed = negated and isinstance(test.operand, ast.Call) and _called(test.operand) == "isinstance"
+    return narrowed and isinstance(raised, ast.Call) and _called(raised) == "TypeError"

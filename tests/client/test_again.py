@@ -56,6 +56,15 @@ class Days:
 
 
 # --- waves ------------------------------------------------------------------------------------------------------------
+def test_a_refusal_keeps_the_turn() -> None:
+    """Devices that try in every wave answer when they drew it, also after refusals that undid everything else."""
+    manifest = repeated(window=12)
+    for _ in range(20):
+        days = Days()
+        turns = days.device.study_account(manifest).turns
+        assert days.answers(manifest, 12) == list(turns)
+
+
 @pytest.mark.parametrize("window", [1, 4, 5, 12])
 def test_a_person_answers_once_in_any_window_of_waves(window: int, tmp_path: Path) -> None:
     manifest, days = repeated(window=window), Days(tmp_path / "device")
@@ -93,11 +102,11 @@ def test_the_turn_is_drawn_before_anything_is_asked_and_stays(tmp_path: Path) ->
     again = Days(tmp_path / "device")
     again.day = days.day
     assert again.device.study_account(manifest).turns == turns
-    with pytest.raises(PrivacyError, match=f"Its next turn is wave {turns[1] + 1} of 12"):
+    with pytest.raises(PrivacyError, match=f"its next turn in wave {turns[1] + 1} of 12"):
         again.device.check(manifest)
     again.day = manifest.facts.repeat.begins(START, turns[-1] + 1)  # type: ignore[union-attr]
     if turns[-1] < 11:
-        with pytest.raises(PrivacyError, match="It has no later turn"):
+        with pytest.raises(PrivacyError, match="no later turn"):
             again.device.answer(manifest, {"cups": 3})
 
 

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from sottovoce.cli.durations import show, verdict
 from sottovoce.client import Untimed
-from sottovoce.client.tick import SHORTEST, SPIN, Tick, public_tick
+from sottovoce.client.tick import SHORTEST, SPIN, STEPS, Tick, public_tick
 from sottovoce.core.arithmetic.field import is_order, multiply, polynomial
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Bits, Rounding
@@ -379,6 +379,24 @@ def test_the_tick_grows_with_public_quantities_only() -> None:
     assert public_tick(small).seconds == SHORTEST
     assert public_tick(large).seconds >= 8 * SHORTEST
     assert public_tick(sparse).seconds >= SHORTEST
+
+
+@pytest.mark.parametrize(
+    ("words", "coordinates", "most", "steps"),
+    [
+        (1, None, None, 1),
+        (STEPS - 1, None, None, 1),
+        (STEPS, None, None, 2),
+        (STEPS - 3, (0, 1), None, 1),
+        (STEPS - 2, (0, 1), None, 2),
+        (STEPS - 4, None, 3, 1),
+        (2 * STEPS - 3, None, 3, 3),
+    ],
+)
+def test_the_tick_counts_numbers_and_words(words: int, coordinates: Any, most: Any, steps: int) -> None:
+    domain = SimpleNamespace(coordinates=coordinates, **({} if most is None else {"most": most}))
+    read: Any = SimpleNamespace(claimed_forever=None, channel=SimpleNamespace(words=words), domain=domain)
+    assert public_tick(read).seconds == steps * SHORTEST
 
 
 @pytest.mark.parametrize("seconds", [0, -1, True, "0.01", None, math.nan, math.inf, 3601])

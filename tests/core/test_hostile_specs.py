@@ -134,6 +134,9 @@ def test_long_lists_of_tables_are_refused_before_they_are_compared() -> None:
     larger = [names[:4], *(list(pair) for pair in combinations(names[:4], 2))]
     record = sv.Record({name: sv.Categories(["y", "n"]) for name in names})
     assert sv.Joint(record, tables=larger).tables == (tuple(names[:4]),)
+    for wrong in ([[], ["0", "1"]], [["0", "0"]], [["0", "x"]], []):
+        with pytest.raises(ParameterError, match="The 'tables' parameter of joint must be"):
+            sv.Joint(record, tables=wrong)
 
 
 # --- each resource -------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import sottovoce as sv
+from sottovoce.estimate.attributes.evidence import MarginalSharesEvidence
 from sottovoce.estimate.axes import Axes, Axis
 from sottovoce.estimate.evidence import Bounds, Evidence
 from sottovoce.estimate.frequency.supports import SupportsEvidence
@@ -110,8 +111,9 @@ def test_one_axis_keeps_its_column() -> None:
 
 
 def test_shares_without_a_tally_are_numbered() -> None:
-    (axis,) = SupportsEvidence(np.array([3, 5, 2]), 10, 0.5, 0.2).axes.each
-    assert list(axis.labels) == [0, 1, 2]
+    for kind in (SupportsEvidence, MarginalSharesEvidence):
+        (axis,) = kind(np.array([3, 5, 2]), 10, 0.5, 0.2).axes.each
+        assert list(axis.labels) == [0, 1, 2]
 
 
 def test_the_picture_of_a_circle_says_what_its_bars_are() -> None:

@@ -28,6 +28,7 @@ from sottovoce.core.channel import (
     HadamardSets,
     HashMap,
     Histogram,
+    Hitting,
     ListedSets,
     Mix,
     NodeSets,
@@ -235,6 +236,13 @@ def registered(draw_from: Any) -> Channel:
     return sv.mechanism(name, Integers(0, draw_from(sizes) - 1), epsilon=epsilon).channel
 
 
+@st.composite
+def hittings(draw_from: Any) -> Hitting:
+    most, items = draw_from(st.integers(1, 5)), draw_from(st.integers(6, 140))
+    picked = draw_from(st.integers(1, max(1, items // (2 * most))))
+    return Hitting(items, most, picked, UNIT // 4 * 3)
+
+
 CHANNELS = {
     "index": indices(),
     "subset": subsets(),
@@ -247,6 +255,7 @@ CHANNELS = {
     "table": tables(),
     "then": thens(),
     "chain": chains(),
+    "hitting": hittings(),
     "public": hashed(depth=1),
     "nested public": hashed(depth=2),
     "window": windows(),
@@ -265,6 +274,8 @@ def most_outcomes(channel: Channel) -> int:
         return channel.k - 1
     if isinstance(channel, Block):
         return max(channel.sets.size, channel.sets.outputs - channel.sets.size)
+    if isinstance(channel, Hitting):
+        return channel.elements
     if isinstance(channel, Window):
         return max(channel.width, channel.outputs - channel.width)
     if isinstance(channel, (Mix, Each)):
@@ -285,12 +296,15 @@ def some_codes(channel: Channel, count: int, seed: int) -> np.ndarray[Any, Any]:
         found = rng.integers(0, last, count, dtype=np.uint64, endpoint=True)
         found[: min(count, 4)] = [0, last, last - (1 << 32), 1][: min(count, 4)]
         return found
-    if isinstance(channel, Bits) and channel.encoding == "mask":
-        if channel.ones:
-            chosen = [rng.permutation(channel.k)[: channel.ones] for _ in range(count)]
+    if isinstance(channel, Hitting) or (isinstance(channel, Bits) and channel.encoding == "mask"):
+        size = channel.items if isinstance(channel, Hitting) else channel.k
+        if isinstance(channel, Hitting):
+            chosen = [rng.permutation(size)[: rng.integers(channel.most + 1)] for _ in range(count)]
+        elif channel.ones:
+            chosen = [rng.permutation(size)[: channel.ones] for _ in range(count)]
         else:
-            chosen = [np.flatnonzero(rng.random(channel.k) < 0.5) for _ in range(count)]
-        flags = np.zeros((count, 64 * -(-channel.k // 64)), np.uint8)
+            chosen = [np.flatnonzero(rng.random(size) < 0.5) for _ in range(count)]
+        flags = np.zeros((count, 64 * -(-size // 64)), np.uint8)
         for row, places in enumerate(chosen):
             flags[row, places] = 1
         return np.packbits(flags, axis=1, bitorder="little").view("<u8")
@@ -387,6 +401,8 @@ REJECTING = {
     ),
     "sparing": Sparing(90, tuple(range(10, 80)), UNIT // 140),
     "histogram": Histogram(4, Subset(6, 1, UNIT // 2)),
+    "hitting": Hitting(70, 3, 9, UNIT // 4 * 3),
+    "one of a hitting": Hitting(9, 3, 1, UNIT // 4 * 3),
     "then subset": Then(Table([[UNIT // 8] * 8] * 3), Subset(8, 3, UNIT // 4 * 3)),
 }
 

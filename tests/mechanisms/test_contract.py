@@ -22,7 +22,13 @@ from sottovoce.testing.statistics import check_mean, mean_bound, reports_for_mea
 QUICK = {(3, "1")}
 # Each size with two budgets and each budget with small and large sizes; all pairs of them are long.
 SLOW = {(2, "0.1"), (2, "8"), (7, "0.1"), (7, "8"), (65, "1"), (65, "8"), (300, "0.1"), (300, "1")}
-REPEATED = ("distortion", "shist", "urr", "urap")  # by default the law of another line: one slow case of each
+REPEATED = (
+    "distortion",
+    "compression",
+    "shist",
+    "urr",
+    "urap",
+)  # by default the law of another line: one slow case of each
 LARGE = ("she", 300)  # thousands of bits
 # Those that enumerate masks or memos: the small case is slow, and so are one large and one of a high budget.
 ROWS = ("basic-rappor", "one-time-rappor", "rappor", "o-rr", "o-rappor", "cms", "hcms", "pcs")

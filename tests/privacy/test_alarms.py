@@ -15,7 +15,7 @@ from sottovoce.core.channel.base import NO_WORDS
 from sottovoce.core.coins import SeededCoins
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
-from sottovoce.core.registry import fits
+from sottovoce.core.registry import FREQUENCIES, fits
 from sottovoce.core.round import Arm, Round
 from sottovoce.privacy.alarms import Check, Checks, alarms, of_tally, spread, uniform
 from sottovoce.privacy.drawn import ALPHA
@@ -39,6 +39,22 @@ def test_honest_reports_raise_no_alarm_whatever_they_answer(name: str) -> None:
     for seed in range(4):
         for skewed in (False, True):
             assert alarms([honest(name, 8, seed, skewed=skewed)]).raised == ()
+
+
+# Sums of noise have no bounds, reports of memos are not independent, and every output is as likely as any other.
+UNCHECKED = {"she", "rappor", "basic-rappor", "hadamard", "projective"}
+COUNTED_BY_FUNCTION = {"flh", "hrr", "shist", "hcms", "o-rr", "cms", "pcs", "o-rappor", "one-time-rappor"}
+
+
+@pytest.mark.parametrize("name", [name for name in FREQUENCIES if fits(name, sv.Integers(0, 7))])
+def test_many_copies_of_one_report_raise_an_alarm(name: str) -> None:
+    real = honest(name, 8, n=3000)
+    assert alarms([real]).raised == ()
+    one = real.mechanism.tally(real.mechanism.privatize([3], seed=2))
+    fakes = with_cells(real, one.cells, 6000)
+    assert bool(alarms([fakes]).raised) == (name not in UNCHECKED)
+    named = {check.of for check in of_tally(fakes)}
+    assert (f"public functions of {name}" in named) == (name in COUNTED_BY_FUNCTION)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.mean.sequential import SequentialMeanEvidence
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.mean.adaptive import AdaptiveMeanRounds
@@ -121,22 +122,50 @@ def test_a_field_without_reports_in_round_one_begins_later(played: Any) -> None:
     assert sleeps[0] == sleeps[1]
 
 
+@pytest.mark.parametrize("first", ["designed", "square-wave"])
+def test_vectors_are_read_like_records_of_the_same_numbers(first: str) -> None:
+    """A `Box` and a record get the same reports from the same coins, so the same means and intervals."""
+    rng = np.random.default_rng(7)
+    vectors = np.round(np.clip(rng.normal([0.2, -0.5, 0.7], 0.1, (3000, 3)), -1, 1), 3)
+    records = [dict(zip("abc", map(float, row), strict=True)) for row in vectors]
+    record = sv.Record({name: sv.Interval(-1, 1) for name in "abc"})
+    about: Any = {"epsilon": 4, "participants": 3000, "count": 2, "inputs": 5, "first": first}
+    box = AdaptiveMeansRounds(sv.Box(-1, 1, dimensions=3), **about)
+    one = sv.simulate(box, vectors, seed=3)
+    other = sv.simulate(AdaptiveMeansRounds(record, **about), records, seed=3)
+    assert list(one) == ["means", "0", "1", "2"]
+    assert np.array_equal(one["means"].values, other["means"].values)
+    assert np.array_equal(one["means"].ci(simultaneous=True).low, other["means"].ci(simultaneous=True).low)
+    low, high = one["means"].ci(1 - ALPHA, simultaneous=True)
+    assert ((low <= vectors.mean(axis=0)) & (vectors.mean(axis=0) <= high)).all(), f"alarm with probability {ALPHA}"
+    for arm in box.start().arms:
+        assert Mechanism.from_spec(arm.mechanism.spec()) == arm.mechanism
+        sent = arm.mechanism.privatize(vectors[:50].tolist(), seed=1)
+        assert np.array_equal(sent.payload, arm.mechanism.privatize(vectors[:50], seed=1).payload)
+
+
+def test_a_square_wave_closed_early_gives_laws_and_no_means() -> None:
+    protocol = AdaptiveMeansRounds(sv.Box(0, 1, dimensions=2), 4, 3000, first="square-wave", inputs=5)
+    state = next(rounds(protocol, np.full((3000, 2), 0.25), seed=1))
+    closed = protocol.advance(state.history, closing=True)
+    assert set(closed) == {"0", "1"} and "Closed early" in closed["0"].missing
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"record": sv.Interval(0, 1)}, "record of numbers"),
-        ({"record": sv.Record({"a": sv.Categories(["x", "y"])})}, "record of numbers"),
+        ({"domain": sv.Interval(0, 1)}, "record of numbers"),
+        ({"domain": sv.Record({"a": sv.Categories(["x", "y"])})}, "record of numbers"),
         ({"count": 4}, "count"),
         ({"epsilon": 0}, "epsilon"),
         ({"participants": 0}, "participants"),
-        ({"first": "square-wave"}, "read as numbers"),
         ({"first": "other"}, "first"),
         ({"split": 2}, "split"),
     ],
 )
 def test_bad_input_gets_one_sentence(given: dict[str, Any], said: str) -> None:
     with pytest.raises(sv.ParameterError, match=said) as caught:
-        AdaptiveMeansRounds(**{"record": RECORD, "epsilon": 1, "participants": 10_000, **given})
+        AdaptiveMeansRounds(**{"domain": RECORD, "epsilon": 1, "participants": 10_000, **given})
     assert "\n" not in str(caught.value)
 
 

@@ -18,7 +18,9 @@ from sottovoce.protocols.boxes.hdg import HDG
 from sottovoce.protocols.boxes.hio import HIO
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.mean.personal import PersonalBudgetMean
+from sottovoce.protocols.mean.personal_several import PersonalBudgetGroups, PersonalBudgetVector
 from sottovoce.protocols.mean.several import AdaptiveMeansRounds
+from sottovoce.protocols.nested.again import AskInTurn
 from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.protocols.plain import PROTOCOLS, protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
@@ -46,6 +48,9 @@ RECORDS = [{"a": int(a), "b": float(a), "c": "xy"[a % 2]} for a in WHOLE[:600]]
 BITS = sv.Record({name: sv.Integers(0, 1) for name in "abc"})
 BINARY = [{"a": int(a) % 2, "b": int(a) // 2 % 2, "c": int(a) // 4} for a in WHOLE[:900]]
 TWO_NUMBERS = sv.Record({"a": sv.Integers(0, 7), "b": sv.Interval(0, 10)})
+GROUPED = sv.Pair(sv.Categories(["x", "y"]), sv.Integers(0, 7))
+VECTORS = np.stack([WHOLE, WHOLE[::-1]], axis=1)
+MEMBERS = [("xy"[a % 2], int(a)) for a in WHOLE]
 PAIRS = sv.Record({"a": sv.Integers(0, 7), "c": sv.Categories(["x", "y"])})
 ROWS = [{"a": one["a"] % 8, "c": one["c"]} for one in RECORDS]
 
@@ -55,12 +60,18 @@ CASES: dict[str, tuple[Protocol, Any]] = {
     "AdaptiveMean, grr": (sv.AdaptiveMeanRounds(RANGE, 4, N, first="grr", inputs=9), NEAR),
     "AdaptiveMean, one round": (sv.AdaptiveMeanRounds(RANGE, "0.5", N, inputs=9), NEAR),
     "Ask": (AskEveryone(sv.mechanism("grr", sv.Integers(0, 7), epsilon=1)), WHOLE),
+    "AskInTurn": (
+        AskInTurn(tuple(Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue")), N),
+        WHOLE,
+    ),
     "AskEach": (
         AskOneOf(tuple(Arm(name, sv.mechanism(name, sv.Integers(0, 7), epsilon=1)) for name in ("grr", "oue"))),
         WHOLE,
     ),
     "PersonalMean": (PersonalBudgetMean(RANGE, [1, 2], method="hybrid"), NEAR),
     "PersonalShares": (PersonalBudgetShares(sv.Integers(0, 7), [1, 2]), WHOLE),
+    "PersonalVector": (PersonalBudgetVector(sv.Box(0, 7, 2), [1, 2], method="duchi-linf"), VECTORS),
+    "PersonalGroups": (PersonalBudgetGroups(GROUPED, [4, 6], method="group-bernoulli"), MEMBERS),
     "SampledAttributes": (sv.SampledAttributes(RECORD, 2, 2), RECORDS),
     "Refine": (DensestInterval(sv.Integers(0, 7), 1, first=2_000), WHOLE),
     "Variance, split-n": (sv.VarianceRounds(RANGE, 2, method="split-n", mechanism="hybrid"), NEAR),

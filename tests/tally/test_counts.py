@@ -84,7 +84,7 @@ def test_the_comparison_of_laws_has_power(seed: int) -> None:
     assert laws_differ(a, b, seed)
 
 
-SAME_LAW = ("distortion", "shist", "urr", "urap")  # as another line
+SAME_LAW = ("distortion", "compression", "shist", "urr", "urap")  # as another line
 
 
 # The prediction itself is proven over the law by the contract; here it is that of drawn tallies, small and large.

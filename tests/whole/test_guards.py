@@ -39,7 +39,7 @@ ORACLES = {  # the largest number of codes of each
     **dict.fromkeys(("grr", "olh", "blh", "slh", "rlh", "distortion"), 1 << 24),
     **dict.fromkeys(("subset", "sue", "oue", "unary", "the", "d-bit-flip", "rue", "rws", "projective", "urr"), 1 << 20),
     **{"hadamard": 1 << 22, "rr": 2, "flh": 1 << 23, "hrr": 1 << 23, "shist": 1 << 23, "she": 1 << 14},
-    **{"urap": 1 << 16, "basic-rappor": 1 << 12, "one-time-rappor": 1 << 10, "rappor": 1 << 10},
+    **{"urap": 1 << 16, "compression": 1 << 16, "basic-rappor": 1 << 12, "one-time-rappor": 1 << 10, "rappor": 1 << 10},
 }
 
 

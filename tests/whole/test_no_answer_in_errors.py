@@ -116,6 +116,17 @@ def test_a_domain_shows_no_answer_that_it_refuses(kind: str) -> None:
     assert refused > 4
 
 
+@for_each("kind", KINDS)
+def test_a_domain_refuses_all_that_it_calls_foreign(kind: str) -> None:
+    """The audit tries these values on a device of every domain."""
+    domain, valid = EXAMPLES[kind]
+    foreign = domain.foreign()
+    assert len(foreign) >= 4
+    for value in foreign:
+        assert attempt(lambda value=value: domain.encode(value)).errors, f"{kind} takes a foreign value"  # type: ignore[misc]
+    assert not attempt(lambda: domain.encode(valid)).errors
+
+
 def batches(valid: Any, value: Any) -> list[Any]:
     """Some answers, one of them planted, in every container that a batch may come in."""
     listed = [valid, value, valid]

@@ -1,8 +1,8 @@
 /** Nodes and domains for vectors: a specification has at most one of them. */
 export const VECTORS = ["half-space", "hints", "place", "sampled-coordinates", "signs", "box", "sparse"];
 /** What is not in the main bundle: loaded when a specification names one of these. */
-export const SELDOM = [...VECTORS, "sparing", "cells", "digit"];
-/** Memos, fakes and histograms. */
-export const RARE = ["chain", "cohorts", "fakes", "histogram"];
+export const SELDOM = [...VECTORS, "sparing", "cells", "digit", "vector-part"];
+/** Memos, fakes, histograms and projective sets. */
+export const RARE = ["chain", "cohorts", "fakes", "histogram", "projective"];
 /** What only questions about records and sets of items need. */
 export const TABLES = ["record", "parities", "sets", "hitting", "spread", "options"];

@@ -83,3 +83,19 @@ def decoders(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_xscale("log")
     axes.set_xlabel("error, in those of the linear decoder")
     return figure
+
+
+def compression(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The least epsilon by distortion, a line for each law and number of reports."""
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for name, outputs in dict.fromkeys((row["answers"], row["outputs"]) for row in rows):
+        here = [row for row in rows if (row["answers"], row["outputs"]) == (name, outputs) and row["least"] is not None]
+        axes.plot(
+            [float(row["distortion"]) for row in here], [row["least"] for row in here], "o-", label=f"{name}, {outputs}"
+        )
+    axes.set_xlabel("share of changed answers")
+    axes.set_ylabel("least epsilon")
+    axes.set_title(experiment.title, fontsize="medium")
+    axes.legend(fontsize="x-small")
+    return figure

@@ -52,6 +52,7 @@ TABLE_1: Listed = (
     ("Laplace mechanism", "laplace", "numbers"),
     ("Laplace mechanism", "she", "categories"),
     ("distortion-based", "distortion", "categories"),
+    ("compression-based", "compression", "categories"),
 )
 TABLE_2: Listed = (
     ("basic RAPPOR", "basic-rappor", "unary, many reports"),

@@ -180,7 +180,9 @@ ChosenFor = Annotated[
 ]
 MethodOptions = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="A parameter of the method, e.g. g=4.", rich_help_panel=Panel),
+    typer.Option(
+        metavar="NAME=VALUE", help="A parameter of the method, e.g. g=4 or wave=1,3,1.", rich_help_panel=Panel
+    ),
 ]
 WholeSpec = Annotated[
     str | None,

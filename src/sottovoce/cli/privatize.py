@@ -235,8 +235,11 @@ def mechanism_of(asked: AskedFor, columns: Sequence[str], missing: str = "refuse
         if any(part is not None for part in described) or asked.options or asked.allowed.is_described:
             raise ParameterError("--spec says everything about the mechanism: leave out the options that describe it.")
         return Chosen(read_spec(asked.spec))
-    if asked.epsilon is None:
-        raise ParameterError("Which budget? Give --epsilon, or --spec FILE.")
+    if asked.epsilon is None and (asked.automatic or not asked.options):
+        raise ParameterError(
+            "Which budget? Give --epsilon, or --spec FILE, or published parameters from which it follows, such as"
+            " --method rappor --option f=0.5 --option p=0.75 --option q=0.5."
+        )
     domain = asked.allowed.one() if len(columns) == 1 else asked.allowed.columns(columns)
     if missing == "category":
         domain = with_missing(domain)
@@ -302,5 +305,10 @@ def _option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise reject("option", "privatize", "of the form name=value", text)
-    is_integer = value.removeprefix("-").isdecimal() and len(value) < 20
-    return name, int(value) if is_integer else value
+    return name, [_value(one) for one in value.split(",")] if "," in value else _value(value)
+
+
+def _value(text: str) -> int | str:
+    """An integer if the text is one: other numbers are read by the parameter itself."""
+    is_integer = text.removeprefix("-").isdecimal() and len(text) < 20
+    return int(text) if is_integer else text

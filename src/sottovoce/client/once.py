@@ -12,6 +12,7 @@ from functools import lru_cache
 from sqlite3 import Connection
 
 from sottovoce.client import outbox
+from sottovoce.client.device_file import DeviceFile
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.repeat import Repeat
@@ -55,8 +56,17 @@ def _check_wave(turns: range, repeat: Repeat, wave: int, answered: set[int]) -> 
         raise PrivacyError("This device has answered this wave already, or another one of the same window.")
     if wave not in turns:
         later = next((one for one in turns if one > wave), None)
-        when = "It has no later turn." if later is None else f"Its next turn is wave {later + 1} of {repeat.waves}."
-        raise PrivacyError(f"It is not the turn of this device, which was drawn beforehand. {when}")
+        when = "no later turn" if later is None else f"its next turn in wave {later + 1} of {repeat.waves}"
+        raise PrivacyError(
+            f"This device answers in waves that it drew beforehand, not in this one. The device has {when}."
+        )
+
+
+def keep_turns(file: DeviceFile, manifest: Manifest, wave: int) -> None:
+    """Draw the waves of a repeated study and keep them, whether or not it is the device's turn."""
+    if manifest.facts.repeat is not None:
+        with file.changed() as database:
+            turns_of(database, manifest, wave)
 
 
 def turns_of(database: Connection, manifest: Manifest, wave: int) -> range:

@@ -1,7 +1,7 @@
-"""A participant's device in studies: it reads a manifest, may refuse it, answers once, and sends what it wrote down.
+"""A participant's device in studies: it reads a manifest, may refuse it, answers, and sends what it wrote down.
 
-The report, its id and its charge are written in one transaction before the first attempt to send; every attempt sends
-the same bytes. Randomizing again would spend the budget again.
+The report, its id and its charge are written in one transaction before the first attempt to send. Every attempt sends
+the same bytes: randomizing again would spend the budget again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sottovoce.client.client import exact_limit
 from sottovoce.client.deliveries import Delivery, DeviceAccount, StudyStatement, today
 from sottovoce.client.device_file import DeviceFile
 from sottovoce.client.memo import keep_in
-from sottovoce.client.once import check_once, memos_of, write_facts
+from sottovoce.client.once import check_once, keep_turns, memos_of, write_facts
 from sottovoce.client.outbox import Outgoing
 from sottovoce.client.sealing import seal
 from sottovoce.client.tick import WRITTEN, Tick, Untimed, public_tick
@@ -56,10 +56,9 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds between attempts
 class Participant:
     """Answer studies on a device that keeps an account of its privacy loss.
 
-    The device computes every loss from the channels itself. Only pure guarantees are accepted. A study that protects a
-    person or a device is answered once; a repeated one in the waves that the device drew; one whose protocol asks the
-    same people again once in each round; and where all mechanisms keep a memo, once in each epoch. A study about events
-    is answered for each event. Every answer is charged, until the study's lifetime budget is spent.
+    The device computes every loss from the channels itself. Only pure guarantees are accepted. It answers a study once;
+    a repeated one in the waves that it drew; one that asks the same people in all rounds, once in each; with memos once
+    in each epoch. Events are all answered. Every answer is charged, until the study's lifetime budget is spent.
 
     Args:
         file: The file for account, reports and memos. None keeps them in memory, for simulations.
@@ -116,7 +115,7 @@ class Participant:
             PrivacyError: The study loses more than it states or than this device allows, or was answered already.
         """
         self._check_manifest(manifest)
-        if self._file.exists or manifest.facts.repeat is not None:
+        if self._file.exists:
             with self._changed() as database:
                 check_once(database, manifest, self._epoch(manifest))
 
@@ -137,6 +136,7 @@ class Participant:
             raise PrivacyError("This study has not begun.")
         if facts.end is not None and day > facts.end:
             raise PrivacyError("This study has ended.")
+        keep_turns(self._file, manifest, self._epoch(manifest))
 
     def asks(self, manifest: Manifest, *, arm: str | None = None) -> tuple[str, ...]:
         """List the names under which `answer` needs answers: the drawn question, or all where the study asks all.
@@ -393,7 +393,7 @@ class Participant:
             manifest: The manifest of the study.
 
         Returns:
-            The losses so far, each beside its limit, and the waves that the device answers.
+            Losses beside their limits, and the waves that the device answers.
         """
         with self._changed() as database:
             return budgets.study_account(database, manifest, self._epoch(manifest), self._lifetime)

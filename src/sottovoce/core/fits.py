@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.vector.sphere import Cap
     from sottovoce.core.domain.ball import Ball
     from sottovoce.core.domain.circle import Circle
+    from sottovoce.core.domain.fields import VectorPart
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Record
     from sottovoce.core.domain.powers import Powers
@@ -54,9 +55,9 @@ def _fields(domain: Record, channel: Each) -> None:
     _side_by_side([field for _, field in domain.fields], channel)
 
 
-def _powers(domain: Powers, channel: Each) -> None:
+def _parts(domain: Powers | VectorPart, channel: Each) -> None:
     if len(domain.parts) != len(channel.channels):
-        raise MismatchError(f"{len(domain.parts)} powers do not fit {len(channel.channels)} channels side by side.")
+        raise MismatchError(f"{len(domain.parts)} numbers do not fit {len(channel.channels)} channels side by side.")
     _side_by_side(domain.parts, channel)
 
 
@@ -155,7 +156,8 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("record", "fakes", _fields),
     ("fields", "each", _fields),
     ("fields", "fakes", _fields),
-    ("powers", "each", _powers),
+    ("powers", "each", _parts),
+    ("vector-part", "each", _parts),
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
     ("sets", "hitting", _sets),

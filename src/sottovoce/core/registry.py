@@ -50,6 +50,7 @@ FREQUENCIES = {
     "projective": "mechanisms.frequency.projective:build",
     "shist": "mechanisms.frequency.shist:build",
     "distortion": "mechanisms.frequency.distortion:build",
+    "compression": "design.compression:build",
     "urr": "mechanisms.frequency.urr:build",
     "urap": "mechanisms.frequency.urap:build",
     "basic-rappor": "mechanisms.rappor.basic_rappor:build",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Text
+from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Merged, Text
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.bins import bins, reads_bins
@@ -240,6 +240,17 @@ def _(domain: Text, values: list[Any]) -> Codes:
     codes = np.fromiter(map(known.get, values, repeat(-1)), np.int64, len(values))
     refuse(domain, values, codes < 0)
     return codes.astype(np.uint32)
+
+
+@_at_once.register
+def _(domain: Merged, array: NDArray[Any], threads: int | None) -> Codes | None:
+    codes = _at_once(domain.of, array, threads)
+    return None if codes is None else np.array(domain.parts, np.uint32)[codes]
+
+
+@_listed.register
+def _(domain: Merged, values: list[Any]) -> Codes:
+    return np.array(domain.parts, np.uint32)[_listed(domain.of, values)]
 
 
 def _one_by_one(domain: Domain, values: list[Any]) -> Codes:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel import Channel, Rounding
-from sottovoce.core.channel.facets import Coordinates, Slotted, facet, need, rounding_of, slots_of
+from sottovoce.core.channel.facets import Coordinates, Rounded, Slotted, facet, need, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.shapes import Grouped, each_of, keyed_of
 from sottovoce.core.domain import (
@@ -34,6 +34,7 @@ from sottovoce.core.domain import (
     Sets,
     Sparse,
     Square,
+    VectorPart,
 )
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.core.mechanism import Mechanism
@@ -49,7 +50,7 @@ from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.slots import slot_code, slot_codes
 from sottovoce.fast.square_positions import square_positions
 from sottovoce.fast.threads import run
-from sottovoce.fast.vectors import vector_positions
+from sottovoce.fast.vectors import rectangle, rows_of, vector_positions
 
 _CHUNK = 1 << 17
 
@@ -206,6 +207,24 @@ def _(domain: Powers, channel: Channel, values: Any, threads: int | None) -> NDA
         )
         columns.append(coded.astype(np.uint64, copy=False))
     return np.column_stack(columns)
+
+
+@_codes.register
+def _(domain: VectorPart, channel: Channel, values: Any, threads: int | None) -> NDArray[np.uint64]:
+    """A row for each vector: the position of each chosen number. All numbers of a vector must lie in its range."""
+    grids, box = [need(part, Rounded).rounding for part in channel.parts], domain.of
+    array = rectangle(box, values)
+    if array is None or any(Fraction(float(end)) != end for end in (box.low, box.high)):
+        codes = one_by_one(domain, list(values))
+        return np.array(
+            [[grid.position(own) for grid, own in zip(grids, code, strict=True)] for code in codes], np.uint64
+        ).reshape(-1, len(grids))
+    rows_of(box, grids[0], array, partial(encode_numbers, threads=threads))  # refuses numbers at other places too
+    columns = (
+        encode_numbers(box.side, grid, array[:, place], threads=threads)
+        for grid, place in zip(grids, domain.places, strict=True)
+    )
+    return np.column_stack(list(columns))
 
 
 @_codes.register(Fields)

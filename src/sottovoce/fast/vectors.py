@@ -27,8 +27,8 @@ def vector_positions(domain: Domain, channel: Channel, values: Any, encode: Enco
 
 @vector_positions.register
 def _(domain: Box, channel: Channel, values: Any, encode: Encode) -> Positions:
-    grids, array = need(channel, Coordinates).roundings, _rectangle(domain, values)
-    return _one_by_one(domain, grids, values) if array is None else _rows(domain, grids[0], array, encode)
+    grids, array = need(channel, Coordinates).roundings, rectangle(domain, values)
+    return _one_by_one(domain, grids, values) if array is None else rows_of(domain, grids[0], array, encode)
 
 
 @vector_positions.register
@@ -37,7 +37,7 @@ def _(domain: Record, channel: Channel, values: Any, encode: Encode) -> Position
     return _columns(domain, grids, values, encode) if is_frame(values) else _one_by_one(domain, grids, values)
 
 
-def _rectangle(domain: Box, values: Any) -> NDArray[Any] | None:
+def rectangle(domain: Box, values: Any) -> NDArray[Any] | None:
     """The numbers as an array of n rows; None where answers are other objects, to be read one by one."""
     array = values.to_numpy() if is_frame(values) else values
     if isinstance(array, np.ma.MaskedArray):
@@ -62,7 +62,8 @@ def _is_float_row(row: Any, width: int) -> bool:
     return isinstance(row, (list, tuple)) and len(row) == width and all(type(number) is float for number in row)
 
 
-def _rows(domain: Box, grid: Rounding, array: NDArray[Any], encode: Encode) -> Positions:
+def rows_of(domain: Box, grid: Rounding, array: NDArray[Any], encode: Encode) -> Positions:
+    """The positions of all numbers on one grid."""
     try:
         return encode(domain.side, grid, array.reshape(-1)).reshape(array.shape)
     except DomainError:

@@ -6,9 +6,9 @@ from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from typing import Any
 
-from sottovoce.core.arithmetic.rational import UNIT, loss, within
+from sottovoce.core.arithmetic.rational import UNIT, loss, odds, within
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.params import MAX_EPSILON, check_fraction, reject
+from sottovoce.core.params import MAX_EPSILON, check_epsilon, check_fraction, reject
 
 _STEP = Decimal(1).scaleb(-9)
 
@@ -56,3 +56,17 @@ def budget_of(owner: str, ratio: Fraction) -> Decimal:
             f"The parameters of {owner} lose epsilon {budget:.4g}, and at most {MAX_EPSILON} is allowed."
         )
     return budget.normalize()
+
+
+def budget_and_odds(owner: str, epsilon: Any, values: int | None, p: Any) -> tuple[Decimal, Fraction]:
+    """The budget of randomized response and its odds: given, or that which keeps one of so many values with p."""
+    if p is None:
+        budget = check_epsilon(owner, epsilon)
+        return budget, odds(budget)
+    if epsilon is not None or values is None:
+        raise ParameterError(f"Give {owner} either epsilon, or g and p: epsilon follows from these.")
+    kept = Fraction(probability("p", owner, p), UNIT)
+    if kept * values <= 1:
+        raise reject("p", owner, f"a probability above 1/{values}, that of a blind guess", p)
+    ratio = kept * (values - 1) / (1 - kept)
+    return budget_of(owner, ratio), ratio

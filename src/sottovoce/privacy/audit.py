@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 from sottovoce.core.arithmetic.hashing import id_bytes, id_words
@@ -25,11 +25,10 @@ from sottovoce.core.arithmetic.rational import float_up, loss, odds, within
 from sottovoce.core.channel import Channel, closed_forms
 from sottovoce.core.channel.base import Words
 from sottovoce.core.channel.closed_forms import Guarded
-from sottovoce.core.channel.facets import Coordinates, Rounded, facet, need, stages_of
+from sottovoce.core.channel.facets import Coordinates, Divergent, Rounded, facet, need, stages_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
-from sottovoce.core.domain import Domain
-from sottovoce.core.errors import DomainError, ParameterError, ReportError, SottovoceError, TooLargeError
+from sottovoce.core.errors import ParameterError, ReportError, TooLargeError
 from sottovoce.core.exact import (
     COARSE,
     COPIED,
@@ -62,7 +61,7 @@ from sottovoce.privacy.drawn import (
     watch_messages,
     watch_nodes,
 )
-from sottovoce.privacy.follow import AGAIN, Codes, MessageCoins, NoCoins, message_spans
+from sottovoce.privacy.follow import AGAIN, Codes, MessageCoins, message_spans
 from sottovoce.privacy.forever import closed_ratio, cohort_of, forever_problems, memo_problems
 from sottovoce.privacy.problems import (
     BETWEEN,
@@ -71,22 +70,20 @@ from sottovoce.privacy.problems import (
     FAILED,
     IDEAL_EXCESS,
     INFINITE,
-    LATE_REFUSAL,
     LENGTH,
-    NO_CODE,
-    NOT_REFUSED,
-    REPORTED,
     UNPROVEN,
     WRONG_DELTA,
     WRONG_LAW,
     WRONG_RATIO,
 )
+from sottovoce.privacy.refusals import domain_problems
 from sottovoce.privacy.worst import WorstCase, unused_budget
 
 WHOLE_RUNS = 1 << 11  # of the sampler, to enumerate all of an instance
 PROOF_RUNS = 1 << 14  # to enumerate a small instance; four times as many where it reads public words
 DELTA_RUNS = 1 << 16  # to enumerate all of an instance with a delta
 MAX_IDS = 1 << 10
+DELTA_IDS = 4  # of a small instance with a delta that reads public words
 SPOT_RUNS = 1 << 10  # of the sampler, for one code of a large instance
 SPOT_WORDS = 16  # of a sampler that may have few enough outcomes
 MAX_BETWEEN = 4  # coordinates of a vector that are tried between two grid points
@@ -134,7 +131,7 @@ def audit(subject: Mechanism | Channel, *, epsilon: Any = None) -> Certificate:
         problems += code_problems(channel)
         problems += part_problems(channel)
         if promised.delta is not None:
-            delta, how = _delta(device, problems)
+            delta, how = _delta(device, codes, problems)
         elif not promised.protects_all:
             ratio, how = _protected(device, promised, problems)
         else:
@@ -172,33 +169,6 @@ def _not_enumerable(subject: object) -> str:
     if not callable(subject):
         return f"An audit needs a mechanism or a channel. Got {type(subject).__name__}."
     return "The coins of a function cannot be enumerated: use sottovoce.privacy.blackbox.audit_black_box for it."
-
-
-def domain_problems(mechanism: Mechanism) -> Iterator[str]:
-    """Values outside the domain must be refused before a coin is drawn; all others must have a code."""
-    declared = mechanism.domain.foreign()
-    for value in declared:
-        coins = NoCoins()
-        try:
-            _ = mechanism.remember(value, coins) if stages_of(mechanism.channel) else mechanism.randomize(value, coins)
-        except DomainError:
-            if coins.touched:
-                yield LATE_REFUSAL
-        except (SottovoceError, TypeError, ValueError, ArithmeticError, LookupError):
-            yield NOT_REFUSED
-        else:
-            yield REPORTED
-    # Values that almost every domain refuses, whatever this one declares: they may lack a code.
-    for value in Domain.foreign(mechanism.domain):
-        try:
-            code = mechanism.domain.encode(value)
-        except DomainError:
-            continue
-        except (SottovoceError, TypeError, ValueError, ArithmeticError, LookupError):
-            yield NOT_REFUSED
-        else:
-            if mechanism.domain.size is not None and code not in range(mechanism.domain.size):
-                yield NO_CODE
 
 
 def _device(subject: Mechanism | Channel, channel: Channel, claimed: Decimal) -> Mechanism:
@@ -251,15 +221,47 @@ def _examined(
     return ratio, how, max(worst_cases, key=WorstCase.rank, default=None)
 
 
-def _delta(device: Mechanism, problems: list[str]) -> tuple[Fraction, str]:
-    """The delta of the enumerated messages at the claimed epsilon; rounding does not lower it."""
+def _delta(device: Mechanism, codes: list[Any], problems: list[str]) -> tuple[Fraction | None, str]:
+    """The delta of the messages at the claimed epsilon; rounding does not lower it."""
     allowed = odds(device.claimed)
-    columns = _columns(device, problems)
-    rows = list(zip(*columns, strict=True))
-    enumerated = max(closed_forms.excess(one, other, allowed) for one in rows for other in rows)
+    try:
+        enumerated = _enumerated_delta(device, allowed, SOME_ID, problems)
+    except TooLargeError:
+        _, how, _ = _examined(device, codes, problems)  # the sampler and its likelihoods, at full size
+        return _proven_delta(device, allowed, how, problems)
     if closed_forms.delta(device.channel, allowed) != enumerated:
         problems.append(WRONG_DELTA)
     return enumerated, "delta enumerated"
+
+
+def _enumerated_delta(device: Mechanism, allowed: Fraction, words: Words, problems: list[str]) -> Fraction:
+    """The delta of the messages with this id."""
+    rows = list(zip(*_columns(device, words, problems), strict=True))
+    return max(closed_forms.excess(one, other, allowed) for one in rows for other in rows)
+
+
+def _proven_delta(device: Mechanism, allowed: Fraction, how: str, problems: list[str]) -> tuple[Fraction | None, str]:
+    """The closed form of the delta, after it was equal to that of small instances, each at three odds."""
+    if facet(device.channel, Divergent) is None:
+        problems.append(UNPROVEN)
+        return None, how
+    proven = 0
+    for instance in device.channel.miniatures():
+        if facet(instance, Divergent) is None:
+            continue
+        small = _device(device, instance, device.claimed)
+        ids = list(islice(public_words(instance), DELTA_IDS)) if instance.publics else [SOME_ID]
+        for words, at in product(ids, (Fraction(1), allowed, (1 + instance.ratio()) / 2)):
+            try:
+                enumerated = _enumerated_delta(small, at, words, problems)
+            except TooLargeError:
+                continue
+            proven += 1
+            if closed_forms.delta(instance, at) != enumerated:
+                problems.append(WRONG_DELTA)
+    if not proven:
+        problems.append(UNPROVEN)
+    return closed_forms.delta(device.channel, allowed), f"{how}; delta in closed form, proven {proven} times"
 
 
 def _protected(device: Mechanism, promised: Guarantee, problems: list[str]) -> tuple[Fraction | None, str]:
@@ -284,17 +286,17 @@ def _protected(device: Mechanism, promised: Guarantee, problems: list[str]) -> t
 
 def _enumerated_guard(device: Mechanism, promised: Guarantee, problems: list[str]) -> Fraction | None:
     """The ratio of enumerated messages; a closed form that differs from it is a problem."""
-    enumerated = promised.worst_ratio(_columns(device, problems))
+    enumerated = promised.worst_ratio(_columns(device, SOME_ID, problems))
     if enumerated is not None and promised.ratio(device.channel) != enumerated:
         problems.append(WRONG_RATIO)
     return enumerated
 
 
-def _columns(device: Mechanism, problems: list[str]) -> list[list[Fraction]]:
-    """The probabilities of every message, code by code."""
+def _columns(device: Mechanism, words: Words, problems: list[str]) -> list[list[Fraction]]:
+    """The probabilities of every message with this id, code by code."""
     channel = device.channel
-    ids, laws = [SOME_ID], []
-    if channel.publics or stages_of(channel):
+    ids, laws = [words], []
+    if (channel.publics and words == SOME_ID) or stages_of(channel):
         raise TooLargeError("Only channels without public words and memos can be enumerated message by message.")
     for code in channel.codes():
         law, _ = _message_law(device, code, ids, DELTA_RUNS // channel.inputs, problems)

@@ -101,8 +101,6 @@ class Collector:
         study = check_study(source)
         if study.strata and not study.stratum:
             raise ParameterError(NO_STRATUM)
-        if study.repeat is not None:
-            raise ParameterError("Repeated studies are not collected yet: their waves would be counted together.")
         people = participants or study.participants or PARTICIPANTS
         manifest, protocol, errors = planned(source, people, tell)
         tell("auditing the channels")

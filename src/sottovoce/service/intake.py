@@ -65,15 +65,15 @@ class _Column:
 
 
 def epoch_problem(running: RunningStudy, epoch: int, today: date) -> str | None:
-    """The problem of an epoch, or None. The current, last and next epoch are accepted; clocks may be fast."""
-    now = running.manifest.facts.collection.epoch(today)
-    return TOO_OLD if epoch < now - 1 else IN_FUTURE if epoch > now + 1 else None
+    """The problem of an epoch, or None."""
+    counted = running.manifest.facts.counted(today)
+    return TOO_OLD if epoch < counted.start else IN_FUTURE if epoch >= counted.stop else None
 
 
 def refusal(running: RunningStudy, batch: Batch, today: date) -> str | None:
     """The code of why a batch is refused, or None."""
     facts, day = running.manifest.facts, today.isoformat()
-    if running.row.state not in (OPEN, "draft") or (facts.end is not None and day > facts.end):
+    if running.row.state not in (OPEN, "draft") or facts.is_over(today):
         return STUDY_CLOSED
     if running.row.state != OPEN or (facts.start is not None and day < facts.start):
         return NOT_OPEN
@@ -98,20 +98,20 @@ def _shape_problem(running: RunningStudy, batch: Batch) -> str | None:
 def take(work: Transaction, running: RunningStudy, group: Sequence[Submission], today: date) -> Callable[[], None]:
     """Settle every report of a study's batches. Returns the update of memory, to be run after the commit."""
     running.noted(work.study(running.number))
-    columns: dict[int, list[Submission]] = {}
+    columns: dict[tuple[int, int], list[Submission]] = {}
     for one in group:
         one.reset()
         code = refusal(running, one.batch, today)
         if code is None:
-            columns.setdefault(one.batch.arm, []).append(one)
+            columns.setdefault((running.epoch_of(one.batch), one.batch.arm), []).append(one)
         else:
             _late(work, running, one, code)
     if not columns:
         _note_failures(work, running, group)
         return lambda: None
-    read = [_read(running.arm_counts[arm], own) for arm, own in columns.items()]
+    read = [_read(running.counts_in(work, epoch)[arm], own) for (epoch, arm), own in columns.items()]
     known, refused = _stored(work, running, read, today)
-    epoch = running.manifest.facts.collection.epoch(today)
+    epoch = running.manifest.facts.epoch(today)
     return _counted(work, running, group, [(column, _settle(column, known, refused)) for column in read], epoch)
 
 
@@ -174,7 +174,7 @@ def _stored(
         known = work.known(running.number, list(first))
         refused = _spend(work, running.number, {one: invited[one] for one in first if one not in known})
     new = [(one, digest) for one, digest in first.items() if one not in known and one not in refused]
-    known |= work.add_reports(running.number, collection.epoch(today), new)
+    known |= work.add_reports(running.number, running.manifest.facts.epoch(today), new)
     return known, refused
 
 

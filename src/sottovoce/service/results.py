@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.core.round import Estimates
+from sottovoce.core.round import Estimates, Tallies, reports_of
+from sottovoce.protocols.play import State
 from sottovoce.service.fake_report_signs import FAKES, alarms_of, manipulation_rows
 from sottovoce.service.intake import CONFLICT
 from sottovoce.service.running_study import name_of, read_manifest, read_protocol, read_study, state_of, stored_tallies
@@ -20,10 +25,15 @@ from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
 from sottovoce.study.display.experiment import comparison_sentence
 from sottovoce.study.experiments.comparisons import ArmComparison
 from sottovoce.study.export import comma_separated
-from sottovoce.study.results import COLUMNS, StudyResults, results_of
+from sottovoce.study.results import StudyResults, results_of
 from sottovoce.study.strata import combined
 from sottovoce.study.study import Study
+from sottovoce.study.waves import Wave, WaveSeries, series_of, waves_frame
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_KEPT = 2048  # waves
 NOTHING_YET = "Nothing can be estimated yet."
 REPEATED = (
     "Devices that keep a memo report the same answer again in each epoch. Intervals and n count reports as if each were"
@@ -31,7 +41,7 @@ REPEATED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StudyOutcome:
     """The current results of a study, with notes and alarms."""
 
@@ -40,6 +50,17 @@ class StudyOutcome:
     results: StudyResults
     notes: tuple[str, ...]
     alarms: tuple[str, ...] = ()
+    waves: tuple[Wave, ...] = ()
+
+    @cached_property
+    def series(self) -> tuple[WaveSeries, ...]:
+        """Every question over the waves of a repeated study."""
+        repeat = self.manifest.facts.repeat
+        return () if repeat is None else tuple(series_of(self.waves, repeat))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table of all numbers; of a repeated study those of all waves."""
+        return waves_frame(self.waves) if self.waves else self.results.to_frame()
 
     def header(self) -> dict[str, Any]:
         """The fields common to all output formats."""
@@ -58,9 +79,9 @@ class StudyOutcome:
 
     def to_dict(self, fakes: float = FAKES) -> dict[str, Any]:
         """Header, rows, and bounds on the effect of a share of fake reports. Unknown numbers are null."""
-        frame = self.results.to_frame()
+        frame = self.to_frame()
         rows = [
-            {key: _plain(one) for key, one in zip(COLUMNS, values, strict=True)}
+            {key: _plain(one) for key, one in zip(frame.columns, values, strict=True)}
             for values in frame.itertuples(index=False, name=None)
         ]
         moved = manipulation_rows(self.results.questions, fakes, self.row.reports)
@@ -74,13 +95,13 @@ class StudyOutcome:
 
     def to_csv(self) -> bytes:
         """The rows as CSV."""
-        return comma_separated(self.results.to_frame())
+        return comma_separated(self.to_frame())
 
     def to_arrow(self) -> bytes:
         """The rows as an Arrow stream, with the header as metadata."""
         import pyarrow as pa
 
-        table = pa.Table.from_pandas(self.results.to_frame(), preserve_index=False)
+        table = pa.Table.from_pandas(self.to_frame(), preserve_index=False)
         table = table.replace_schema_metadata({"sottovoce": json.dumps(self.header())})
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as stream:
@@ -93,6 +114,8 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     manifests = [read_manifest(content) for content in work.manifests(row.number)]
     if name_of(manifests[0]) != row.name:
         raise StoreError("The manifest of a study in this store was changed.")
+    if manifests[0].facts.repeat is not None:
+        return _over_waves(work, row, manifests[0], level)
     rounds = [stored_tallies(work, row.number, manifest, row.epoch) for manifest in manifests]
     study = read_study(row.source)
     try:
@@ -107,6 +130,44 @@ def outcome(work: Transaction, row: StudyRow, level: float) -> StudyOutcome:
     kept = any(arm.mechanism.claimed_forever is not None for one in manifests for arm in one.stage.arms)
     notes = (*notes, *results.doubts, *((REPEATED,) if kept and estimates else ()))
     return StudyOutcome(row, manifests[-1], results, notes, signs)
+
+
+def _over_waves(work: Transaction, row: StudyRow, manifest: Manifest, level: float) -> StudyOutcome:
+    """The results of every wave that has reports; those of the last one are the results of the study so far."""
+    repeat, start, study = manifest.facts.repeat, manifest.facts.start, read_study(row.source)
+    assert repeat is not None and start is not None
+    _, report_names = read_protocol(row.protocol)
+    waves: list[Wave] = []
+    signs: dict[str, None] = {}
+    epochs = work.epochs(row.number, manifest.number)
+    for epoch in epochs:
+        tallies = stored_tallies(work, row.number, manifest, epoch)
+        estimates = _estimates(row.protocol, manifest, tallies)
+        own = results_of(study, report_names, estimates, level, reports=reports_of(tallies))
+        waves.append(Wave(epoch + 1, repeat.begins(date.fromisoformat(start), epoch), own))
+        if epoch == epochs[-1]:
+            conflicts = work.outcomes(row.number).get(CONFLICT, 0)
+            signs = dict.fromkeys(alarms_of([manifest], [tallies], work.first_bytes(row.number), conflicts))
+    last = waves[-1].results if waves else results_of(study, report_names, {}, level, reports=0)
+    notes = last.doubts if waves else (NOTHING_YET,)
+    return StudyOutcome(row, manifest, last, notes, tuple(signs), tuple(waves))
+
+
+_KEPT: OrderedDict[bytes, Estimates] = OrderedDict()  # estimates of waves, of which only the last ones change
+
+
+def _estimates(protocol: bytes, manifest: Manifest, tallies: Tallies) -> Estimates:
+    """The estimates of one wave; those of a wave whose counts did not change are not computed again."""
+    parts = (bytes.fromhex(manifest.hash), protocol, *(one.to_bytes() for one in tallies))
+    key = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
+    if key not in _KEPT:
+        try:
+            _KEPT[key] = State(read_protocol(protocol)[0], (), manifest.stage).counted(tallies).closed()
+        except ParameterError:  # too few reports
+            _KEPT[key] = {}
+        if len(_KEPT) > MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return _KEPT[key]
 
 
 def over_strata_of(work: Transaction, name: str | None, level: float) -> tuple[StudyResults, dict[str, StudyResults]]:

@@ -6,23 +6,26 @@ store again, so a collector that is killed at any moment goes on from there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import lru_cache
 
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.wire import Batch
 from sottovoce.core.round import Protocol, Round, Tallies
 from sottovoce.core.specs import canonical, parse, take
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State
 from sottovoce.service import audit_log
 from sottovoce.service.arm_counts import ArmCounts, cells_of
-from sottovoce.service.stores.base import DONE, Ints, StoreError, StudyRow, Transaction
+from sottovoce.service.stores.base import CLOSED, DONE, OPEN, Ints, StoreError, StudyRow, Transaction
 from sottovoce.study.reading import parse_study
 from sottovoce.study.study import Study
 from sottovoce.tally.tally import Tally
 
 NAME_DIGITS = 16
+MOST_EPOCHS = 4  # of one study in memory: reports of more are never counted at once
 
 
 def name_of(manifest: Manifest) -> str:
@@ -94,9 +97,28 @@ class RunningStudy:
     def _enter(self, row: StudyRow, manifests: list[Manifest], begun: list[Tally]) -> None:
         self.row, self.manifests = row, manifests
         self.rounds = {manifest.prefix: manifest.number for manifest in manifests}
-        self.arm_counts = [ArmCounts(self.manifest, arm, row.epoch) for arm in range(len(self.manifest.stage.arms))]
-        for arm_counts, tally in zip(self.arm_counts, begun, strict=False):
+        self._counts: dict[int, list[ArmCounts]] = {}
+        self.arm_counts = self._begun(row.epoch, begun)
+
+    def _begun(self, epoch: int, begun: Sequence[Tally]) -> list[ArmCounts]:
+        """The counts of an epoch in memory, from what is stored of it."""
+        counts = [ArmCounts(self.manifest, arm, epoch) for arm in range(len(self.manifest.stage.arms))]
+        for arm_counts, tally in zip(counts, begun, strict=False):
             arm_counts.reports, arm_counts.cells[:] = tally.n, tally.cells
+        self._counts[epoch] = counts
+        return counts
+
+    def epoch_of(self, batch: Batch) -> int:
+        """The epoch in which a batch is counted: its wave, or the one of a study that is asked once."""
+        return self.row.epoch if self.manifest.facts.repeat is None else batch.epoch
+
+    def counts_in(self, work: Transaction, epoch: int) -> list[ArmCounts]:
+        """The counts of an epoch, read from the store where they are not in memory. A few epochs are kept."""
+        if epoch not in self._counts:
+            if len(self._counts) >= MOST_EPOCHS:
+                del self._counts[min(self._counts)]
+            self._begun(epoch, stored_tallies(work, self.number, self.manifest, epoch))
+        return self._counts[epoch]
 
     @classmethod
     def load(cls, work: Transaction, row: StudyRow) -> RunningStudy:
@@ -111,7 +133,9 @@ class RunningStudy:
 
     @property
     def reports(self) -> int:
-        """The number of reports in the current round."""
+        """The number of reports in the current round; in all waves of a repeated study."""
+        if self.manifest.facts.repeat is not None:
+            return self.row.reports
         return sum(arm_counts.reports for arm_counts in self.arm_counts)
 
     @property
@@ -122,8 +146,28 @@ class RunningStudy:
 
     def noted(self, row: StudyRow) -> None:
         """Update the stored row. Another process may have closed the study, or begun an epoch."""
-        self.is_stale = self.is_stale or row.epoch != self.row.epoch
+        self.is_stale = self.is_stale or (row.epoch != self.row.epoch and self.manifest.facts.repeat is None)
         self.row = row
+
+    def store_wave(self, work: Transaction, today: date) -> bool:
+        """Open the wave of a day, or close the study after its last one; False if there is nothing to do.
+
+        Reports are counted by the wave that they name. So a collector that was down meanwhile, or dies here, has
+        counted nothing in a wrong wave, and goes on from what is stored.
+        """
+        facts = self.manifest.facts
+        if facts.repeat is None or self.row.state != OPEN:
+            return False
+        if facts.is_over(today):
+            work.set_state(self.number, CLOSED)
+            audit_log.record(work, "close", by="calendar", study=self.name, reports=self.row.reports)
+            return True
+        wave = min(facts.epoch(today), facts.repeat.waves - 1)
+        if wave <= self.row.epoch:
+            return False
+        work.set_epoch(self.number, wave)
+        audit_log.record(work, "wave", study=self.name, wave=wave + 1, reports=self.row.reports)
+        return True
 
     def next_stage(self) -> tuple[State, Manifest | None]:
         """The state after the current round, and the next manifest (None at the end). This may take long."""

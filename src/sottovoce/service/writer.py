@@ -16,7 +16,7 @@ from sottovoce.service.intake import Submission, take
 from sottovoce.service.logs import Log
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.running_study import RunningStudy
-from sottovoce.service.stores.base import Store, StoreDownError, StoreError, StoreFullError
+from sottovoce.service.stores.base import OPEN, Store, StoreDownError, StoreError, StoreFullError
 
 MOST_WAITING = 20_000  # reports; a sender beyond is asked to come back later
 MOST_WAITING_BYTES = 64 << 20
@@ -233,6 +233,7 @@ class CommitWriter:
                 if name not in self._slices:
                     running.noted(rows[name])
                     self._advance(running)
+                self._begin_wave(running)
                 self._forget(running)
             if perf_counter() >= self._doubted:
                 self._note(None)
@@ -243,6 +244,15 @@ class CommitWriter:
         except Exception as error:  # a bug must not end the thread
             self._log.error("upkeep_failed", kind=type(error).__name__)
 
+    def _begin_wave(self, running: RunningStudy) -> None:
+        """Open the wave of the day, and close the study after its last one."""
+        with self._store.transaction() as work:
+            changed = running.store_wave(work, self._today())
+            row = work.study(running.number) if changed else running.row
+        if changed:
+            running.noted(row)
+            self._log.info("wave", study=running.name, wave=row.epoch + 1, over=row.state != OPEN)
+
     def _tidy(self, age: float) -> None:
         """When the queue is empty, remove traces that link rows of one commit, such as a report and its invitation."""
         if self._untidy is not None and perf_counter() - self._untidy >= age:
@@ -250,7 +260,7 @@ class CommitWriter:
 
     def _forget(self, running: RunningStudy) -> None:
         """Drop the digests of epochs for which no report is accepted any more."""
-        closed = running.manifest.facts.collection.epoch(self._today()) - 2
+        closed = running.manifest.facts.counted(self._today()).start - 1
         if running.row.closed_epoch >= closed:
             return
         part = self._slices.get(running.name, 0)

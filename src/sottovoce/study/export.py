@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from sottovoce.study.display.numbers import NumberScale
 from sottovoce.study.display.shown import ShownResult
 from sottovoce.study.questions.result_lines import ResultLine
 from sottovoce.study.results import QuestionResult, StudyResults
+from sottovoce.study.waves import Wave, WaveSeries, changes_frame, waves_frame
 
 LABELS = {
     "study": "Name of the study",
@@ -84,6 +85,13 @@ def write_export(results: StudyResults, folder: Path) -> list[Path]:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return sorted(folder.iterdir())
+
+
+def write_waves(waves: Sequence[Wave], series: Sequence[WaveSeries], folder: Path, level: float) -> None:
+    """Add the tables of a repeated study: all waves, one below the other, and all changes with the trends."""
+    (folder / "waves.csv").write_bytes(comma_separated(waves_frame(waves)))
+    if series:
+        (folder / "changes.csv").write_bytes(comma_separated(changes_frame(series, level)))
 
 
 def _write_spss(frame: Any, path: Path, columns: Mapping[str, str], questions: Mapping[str, str]) -> None:

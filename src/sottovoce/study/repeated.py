@@ -47,7 +47,7 @@ def repeat_problems(
 def read_repeat(table: object, notes: Notes) -> Repeat | None:
     """The table [repeat] of a study file; mistakes are noted."""
     if not isinstance(table, Mapping):
-        notes.note(("repeat",), "This is not a table.", "Write [repeat] and its keys.")
+        notes.note(("repeat",), "The key repeat is not a table.", "Write [repeat] and its keys.")
         return None
     notes.unknown(("repeat",), table, KEYS, "key")
     every, guarantee = table.get("every"), table.get("guarantee")
@@ -68,7 +68,7 @@ def read_repeat(table: object, notes: Notes) -> Repeat | None:
     try:
         repeat = Repeat(days, waves, window)  # type: ignore[arg-type]
     except SpecError as problem:
-        notes.note(("repeat", "waves"), str(problem), "Such as waves = 12.")
+        notes.note(("repeat", "waves"), str(problem), "Write waves = 12, for example.")
         return None
     if repeat.guarantee != guarantee:
         notes.note(("repeat", "window"), "A window has at least 2 waves, and fewer than all.", CHOOSE)

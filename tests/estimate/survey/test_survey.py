@@ -10,8 +10,8 @@ import sottovoce as sv
 from sottovoce.estimate.survey.design import Survey
 from sottovoce.estimate.survey.units import Unit, Units
 from sottovoce.fast.batch import Reports
-from sottovoce.tally.tally import report_cells
-from sottovoce.tally.weighted import WeightedTally, weighted_tally
+from sottovoce.tally.tally import MAX_REPORTS, report_cells
+from sottovoce.tally.weighted import MOST_WEIGHT, WeightedTally, fixed_point, weighted_tally
 from tests.each import for_each
 
 KEEP = 0.8  # of randomized response over two answers
@@ -253,3 +253,14 @@ def test_few_large_weights_and_few_clusters_are_doubted():
     wave = sv.mechanism("square-wave-discrete", sv.Integers(0, 3), epsilon=2)
     sent = wave.privatize([0, 1, 2, 3] * 250, seed=1)
     assert "clusters" in Survey(clusters=list(range(10)) * 100).estimate(wave, sent).doubt()
+
+
+def test_units_of_uneven_weights_leave_room_for_the_sum_of_their_squares() -> None:
+    """Of few weights the largest bounds the units, of many the sum of squares."""
+    few, many = np.array([0.5, 0.25]), np.full(20_000, 0.5)
+    assert fixed_point(few)[1] == 2 * MOST_WEIGHT
+    scaled, units = fixed_point(many)
+    assert units == int(np.sqrt(MAX_REPORTS / 4 / 5000))
+    assert int(scaled @ scaled) <= MAX_REPORTS // 4
+    assert fixed_point(np.zeros(3))[1] == fixed_point(np.ones(3))[1] == 1
+    assert fixed_point(np.array([MOST_WEIGHT, 0.5]))[1] == 1

@@ -41,6 +41,16 @@ def test_one_time_rappor_with_a_published_f():
     assert mechanism.epsilon == pytest.approx(losses(0.25, 0.9, 0.1, 2)[1], rel=1e-12)
 
 
+@for_each("name", ["olh", "flh"])
+def test_hashing_with_published_values_and_probability(name):
+    """Kept with 2/3 among five hash values: the odds are 2/3 against 1/12, so 8."""
+    mechanism = sv.mechanism(name, SIX, g=5, p="0.6666666666666666")
+    assert mechanism.epsilon == pytest.approx(math.log(8), rel=1e-12)
+    assert 0 <= float(mechanism.claimed) - mechanism.epsilon < 2e-9
+    inner = mechanism.channel.inner
+    assert (inner.k, inner.w, inner.keep) == (5, 1, round(Fraction("0.6666666666666666") * UNIT))
+
+
 @for_each("threshold", ["0.5", "0.67", "1"])
 def test_the_threshold_is_that_of_laplace_noise(threshold):
     """A bin holds 0 or 1 plus Lap(2 / epsilon); the grid of 1,024 steps moves a probability by less than 0.1 %."""
@@ -80,6 +90,7 @@ def test_the_contract_holds():
         sv.mechanism("one-time-rappor", sv.Integers(0, 2), f="0.5", hashes=1),
         sv.mechanism("general-wave", sv.Integers(0, 4), wave=["1", "1.5", "4", "2", "1.5"]),
         sv.mechanism("the", sv.Integers(0, 2), epsilon=1, threshold="0.75"),
+        sv.mechanism("olh", sv.Integers(0, 2), g=3, p="0.7"),
     ):
         check_mechanism(mechanism)
 
@@ -101,6 +112,10 @@ def test_the_contract_holds():
         ("general-wave", {"wave": [1, 1, 1]}, "not all of them 1"),
         ("general-wave", {"epsilon": 1, "b": 2}, "'b' parameter of general-wave"),
         ("grr", {}, "'epsilon' parameter of grr"),
+        ("olh", {"epsilon": 1, "g": 4, "p": "0.6"}, "either epsilon, or g and p"),
+        ("flh", {"p": "0.6"}, "either epsilon, or g and p"),
+        ("olh", {"g": 4, "p": "0.25"}, "above 1/4"),
+        ("olh", {"g": 4, "p": 1}, "in .0, 1."),
     ],
 )
 def test_contradictions_are_refused(name, options, words):

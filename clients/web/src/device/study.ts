@@ -181,7 +181,7 @@ export class Study {
     if (facts.end && day > facts.end) refuse("This study has ended.", "study", "ended");
     if (!this.store.lasting && (facts.unit === "event" || facts.rounds || facts.repeat || this.mechanisms.some((one) => one.memoised)))
       refuse(
-        "This browser keeps nothing, as in a private window: losses would add up.",
+        "This browser keeps nothing, so losses would add up.",
         "storage",
         "no_storage",
       );
@@ -269,6 +269,7 @@ export class Study {
   private async drawnArm(draft: Draft): Promise<number> {
     await draft.earlier;
     return this.chosenArm() ?? (draft.arm ??= this.store.change(async (stores) => {
+      if (this.manifest.facts.repeat) await this.turns(stores); // kept, whether it is the device's turn or not
       const arm = (await stores.get<number>("studies", this.armKey)) ?? this.manifest.armOf(randomBytes(16));
       await stores.put("studies", this.armKey, arm);
       return arm;

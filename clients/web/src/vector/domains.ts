@@ -11,7 +11,7 @@ export const LONG = 0.7315936251849027;
 export type Entry = [bigint, Fraction];
 
 /** A list of numbers that all have the same range. */
-class Box extends Domain {
+export class Box extends Domain {
   constructor(
     readonly low: Fraction,
     readonly high: Fraction,

@@ -35,6 +35,7 @@ ORACLES = (
 # Others, whose counts have the same two rates at every size and budget, so that their intervals cover as often.
 SAME_LAW = {
     "distortion": "grr",
+    "compression": "grr",
     "urr": "grr",
     "urap": "sue",
     "unary": "oue",

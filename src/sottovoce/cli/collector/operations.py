@@ -57,20 +57,24 @@ def restore(backup_file: str, place: str) -> None:
 
 def export(place: str, study: str | None, output: str, *, level: float, strata: bool = False) -> None:
     """Write the estimates with their codebook; with `strata` those of all strata together, and of each one."""
-    from sottovoce.study.export import write_export
+    from sottovoce.study.export import write_export, write_waves
 
     if Path(output).exists():
         raise FileProblem("The folder of the export exists already: name a new one.")
+    outcome = None
     with open_store(place, create=False) as store, store.read() as work:
         if strata:
             whole, parts = results.over_strata_of(work, study, _level(level))
         else:
-            whole, parts = results.outcome(work, operations.find_study(work, study), _level(level)).results, {}
+            outcome = results.outcome(work, operations.find_study(work, study), _level(level))
+            whole, parts = outcome.results, {}
     if not whole.questions:
         raise ParameterError("Nothing can be estimated yet: there is nothing to export.")
     write_export(whole, Path(output))
     for name, part in parts.items():
         write_export(part, Path(output) / f"stratum-{name}")
+    if outcome is not None and outcome.waves:
+        write_waves(outcome.waves, outcome.series, Path(output), _level(level))
     note("the export is written.")
 
 

@@ -25,6 +25,7 @@ KINDS = {
     "circle": "core.domain.circle:Circle",
     "clamp": "core.domain.clamp:Clamp",
     "digit": "core.domain.digit:Digit",
+    "vector-part": "core.domain.fields:VectorPart",
     "fields": "core.domain.fields:Fields",
     "integers": "core.domain.plain:Integers",
     "interval": "core.domain.plain:Interval",

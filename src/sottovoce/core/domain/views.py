@@ -17,6 +17,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import MAX_DIGITS, check_integer, decimal_text, reject
 
 MOST_MERGED = 1 << 14  # codes
+LISTED = 3  # merged values in a label; the others are counted
 
 
 def check_numeric(name: str, owner: str, of: object) -> Integers | Interval:
@@ -167,6 +168,16 @@ class Merged(View):
 
     def encode(self, value: object) -> int:
         return self.parts[int(self.of.encode(value))]
+
+    def labels(self) -> Sequence[object]:
+        """Of categories the values of each part in one text, else the numbers of the parts."""
+        if self.of.choices is None:
+            return range(self.size)
+        held: list[list[str]] = [[] for _ in range(self.size)]
+        for label, own in zip(self.of.choices, self.parts, strict=True):
+            held[own].append(str(label))
+        more = [f" and {len(one) - LISTED} more" if len(one) > LISTED else "" for one in held]
+        return [", ".join(one[:LISTED]) + rest for one, rest in zip(held, more, strict=True)]
 
 
 @declared

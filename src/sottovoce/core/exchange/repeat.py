@@ -72,6 +72,12 @@ class Repeat:
         """The last day of the last wave."""
         return self.begins(start, self.waves) - timedelta(1)
 
+    def counted(self, start: date, day: date) -> range:
+        """The waves whose reports are counted on a day: also those of a wave that has just ended, or soon begins."""
+        late = timedelta(LATE_DAYS)
+        first, last = self.wave(start, day - late), self.wave(start, day + late)
+        return range(max(0, first), min(self.waves, last + 1))
+
     # --- who answers when ------------------------------------------------------------------------
     def turns(self, study: str, number: bytes, joined: int) -> range:
         """The waves in which a device answers.

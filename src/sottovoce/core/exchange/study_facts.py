@@ -150,6 +150,20 @@ class StudyFacts:
         assert self.start is not None
         return self.repeat.wave(date.fromisoformat(self.start), day)
 
+    def counted(self, today: date) -> range:
+        """The epochs whose reports are counted on a day: the last, the current and the next one; clocks may be fast."""
+        if self.repeat is None:
+            now = self.epoch(today)
+            return range(now - 1, now + 2)
+        assert self.start is not None
+        return self.repeat.counted(date.fromisoformat(self.start), today)
+
+    def is_over(self, today: date) -> bool:
+        """Whether no report is counted any more; the last wave of a repeated study waits for late reports."""
+        if self.repeat is not None:
+            return self.epoch(today) >= 0 and not self.counted(today)
+        return self.end is not None and today.isoformat() > self.end
+
     def title_in(self, language: str) -> str:
         """The title in a language, else as the study file has it; the name where the study has no title."""
         return self._translated("title", language) or self.title or self.name

@@ -12,14 +12,13 @@ import numpy as np
 
 from sottovoce.core.channel.facets import rounding_of
 from sottovoce.core.errors import ParameterError, TooLargeError
-from sottovoce.core.question import Question
 from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.evidence import Floats, Functional, Offer
 from sottovoce.estimate.frequency.mixture import Mixture, Product
-from sottovoce.estimate.heterogeneity import of_parts
 from sottovoce.estimate.mean.scores import ReportScores, ScoreMoments
+from sottovoce.estimate.parts import OfParts
 from sottovoce.estimate.request import Target
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ MOST_BUCKETS = 1 << 11  # whose weights are matrices
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CombinedDistribution(DistributionEvidence):
+class CombinedDistribution(OfParts, DistributionEvidence):
     """Independent shares of the same buckets. Each part has a matrix of weights; these sum to one over the parts.
 
     A part may know the slow waves of a distribution well and another one the quick ones, so a share of one part counts
@@ -43,14 +42,6 @@ class CombinedDistribution(DistributionEvidence):
     parts: tuple[OutputsEvidence, ...]
     weights: tuple[Floats, ...]
     counted: None = None
-
-    @property
-    def n(self) -> int:
-        return sum(part.n for part in self.parts)
-
-    @property
-    def question(self) -> Question | None:
-        return self.parts[0].question
 
     @property
     def offers(self) -> frozenset[Offer]:
@@ -109,11 +100,6 @@ class CombinedDistribution(DistributionEvidence):
             fourth += more**3 * (moments.fourth - 3 * moments.second**2)
             sixth += more**5 * moments.sixth  # without products of smaller moments: it tells an error only
         return ScoreMoments(second, third, fourth + 3 * second**2, sixth)
-
-    @property
-    def heterogeneity(self) -> float:
-        """A p-value of the hypothesis that all parts have the same distribution."""
-        return of_parts(self.parts)
 
     @property
     def early_stop(self) -> float | None:

@@ -9,8 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from sottovoce.core.errors import NoIntervalError, ParameterError
-from sottovoce.core.question import Question
-from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import (
     Bounds,
     Counted,
@@ -28,7 +26,7 @@ from sottovoce.estimate.frequency.base import METHODS, SharesEvidence, score_bou
 from sottovoce.estimate.frequency.intervals.lattice import SumLaw, multiples
 from sottovoce.estimate.frequency.intervals.misses import SHARES
 from sottovoce.estimate.frequency.mixture import Mixture, Product
-from sottovoce.estimate.heterogeneity import of_parts
+from sottovoce.estimate.parts import OfParts
 from sottovoce.estimate.reading import Curve
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 
@@ -36,7 +34,7 @@ MATTERS = 0.1  # weight from which on a part with few reports makes the normal i
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CombinedSharesEvidence(SharesEvidence):
+class CombinedSharesEvidence(OfParts, SharesEvidence):
     """Independent shares of the same values, and their weights: [part, value], which sum to one over the parts.
 
     The weights do not depend on the reports, so the values are unbiased if all parts have the same shares. With target
@@ -54,18 +52,6 @@ class CombinedSharesEvidence(SharesEvidence):
     @property
     def methods(self) -> tuple[Method, ...]:
         return METHODS[1:] if self.law is None else METHODS
-
-    @property
-    def n(self) -> int:
-        return sum(part.n for part in self.parts)
-
-    @property
-    def axes(self) -> Axes:
-        return self.parts[0].axes
-
-    @property
-    def question(self) -> Question | None:
-        return self.parts[0].question
 
     @property
     def offers(self) -> frozenset[Offer]:
@@ -113,11 +99,6 @@ class CombinedSharesEvidence(SharesEvidence):
         """The range whose square over n is the sum of the squared ranges of the parts, each over its reports."""
         squares = [part.reach_of(weights * w) ** 2 / part.n for w, part in zip(self.weights, self.parts, strict=True)]
         return float(np.sqrt(self.n * sum(squares)))
-
-    @property
-    def heterogeneity(self) -> float:
-        """A p-value of the hypothesis that all parts have the same shares."""
-        return of_parts(self.parts)
 
     def without_fakes(self, fakes: FakeReports) -> Bounds | None:
         return weighted_without_fakes(fakes, self.values(), self.weights, self.parts)

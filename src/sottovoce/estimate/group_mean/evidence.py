@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,9 +18,20 @@ from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import of_all_cells
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import MOST_EXCESS, POOR_BELOW, Bounds, Evidence, Flags, Floats, Ints, Offer
+from sottovoce.estimate.evidence import (
+    MOST_EXCESS,
+    NOT_POOLED,
+    POOR_BELOW,
+    Bounds,
+    Evidence,
+    Flags,
+    Floats,
+    Ints,
+    Offer,
+)
 from sottovoce.estimate.fakes import FakeReports
 from sottovoce.estimate.frequency.supports import SupportsEvidence
+from sottovoce.estimate.group_mean.combine import CombinedGroupMeansEvidence, weighted_groups
 from sottovoce.estimate.group_mean.law import Blocks, Totals, group_law, group_powers, power_sums, report_corners
 from sottovoce.estimate.group_mean.ratio import Ratios, Shown, shown_by_size
 from sottovoce.estimate.group_mean.truth import Crowd, centre_of, keyed_channel, square_line, steadiness, value_numbers
@@ -74,6 +86,12 @@ class GroupMeansEvidence(GroupEvidence):
     @property
     def limits(self) -> tuple[float, float]:
         return value_numbers(self.mechanism.domain).ends  # type: ignore[arg-type]
+
+    def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> CombinedGroupMeansEvidence:
+        parts = tuple(one for one in (self, *others) if isinstance(one, GroupMeansEvidence))
+        if weights is None or len(parts) <= len(others):
+            raise ParameterError(NOT_POOLED)
+        return weighted_groups(parts, weights)
 
     # --- other numbers of the same groups ----------------------------------------------------------
     @property

@@ -13,8 +13,8 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.evidence import Bounds, Floats, weighted_without_fakes
 from sottovoce.estimate.fakes import FakeReports
-from sottovoce.estimate.heterogeneity import of_parts
 from sottovoce.estimate.mean.single import SingleMean
+from sottovoce.estimate.parts import OfParts
 from sottovoce.estimate.prior import Prior, expected_answers
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 
@@ -25,20 +25,12 @@ UNLIKE = "Combining means needs at least one mean, and a positive weight for eac
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CombinedMeanEvidence(SingleMean):
+class CombinedMeanEvidence(OfParts, SingleMean):
     """Independent means and their weights, which sum to one and do not depend on the reports."""
 
     methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL, Method.HOEFFDING)
     parts: tuple[MeanEvidence, ...]
     weights: Floats
-
-    @property
-    def n(self) -> int:
-        return sum(part.n for part in self.parts)
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        return self.parts[0].limits
 
     def values(self) -> Floats:
         means = np.concatenate([part.values() for part in self.parts])
@@ -65,11 +57,6 @@ class CombinedMeanEvidence(SingleMean):
 
     def warning(self) -> str | None:
         return next(filter(None, (part.warning() for part in self.parts)), None)
-
-    @property
-    def heterogeneity(self) -> float:
-        """The p-value of the hypothesis that all parts have the same mean."""
-        return of_parts(self.parts)
 
 
 def precision(mechanism: Mechanism, n: int, prior: Prior | None = None) -> float:

@@ -18,11 +18,12 @@ from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.evidence import POOR_BELOW, Flags, Floats, Ints, Offer
 from sottovoce.estimate.request import Method, Target
-from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
+from sottovoce.estimate.vector_mean.base import UNNAMED
+from sottovoce.estimate.vector_mean.combine import VectorOfTally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BallEvidence(VectorEvidence):
+class BallEvidence(VectorOfTally):
     """Reports read as vectors, whose mean is that of the answers.
 
     Noise has nearly the same size for all answers, and cannot be separated from the spread of the answers: for the

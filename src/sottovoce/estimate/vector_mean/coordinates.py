@@ -26,13 +26,14 @@ from sottovoce.estimate.mean.readings import numbers_at
 from sottovoce.estimate.mean.single import hides_rare_answers
 from sottovoce.estimate.prior import Prior
 from sottovoce.estimate.request import IntervalRequest, Method, Target
-from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
+from sottovoce.estimate.vector_mean.base import UNNAMED
+from sottovoce.estimate.vector_mean.combine import VectorOfTally
 
 _TRIED = 257  # slopes of the lines under which noise is bounded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CoordinatesEvidence(VectorEvidence):
+class CoordinatesEvidence(VectorOfTally):
     """Reports of each coordinate read as numbers, whose mean is that of the answers.
 
     A coordinate may have fewer reports than there are participants: each report contains randomly chosen coordinates.
@@ -140,7 +141,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence
     known = _profile(channel)
     between = not all(holds_every_code(part, grid) for part, grid in set(zip(parts, grids, strict=True)))
     noises = np.fmin(_noise(channel, second, between=between), spreads)
-    lows, steps = _ranges(grids, parts)
+    lows, steps = ranges_of(grids, parts)
     room = BitCoordinatesEvidence if outputs == 2 else CoordinatesEvidence
     return room(
         n,
@@ -159,7 +160,7 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> CoordinatesEvidence
     )
 
 
-def _ranges(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats, Floats]:
+def ranges_of(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats, Floats]:
     """The least answer of each coordinate, and the step of its grid; most coordinates are alike."""
     known: dict[tuple[Rounding, Domain], tuple[float, float]] = {}
     for grid, part in set(zip(grids, parts, strict=True)):
@@ -169,13 +170,19 @@ def _ranges(grids: Sequence[Rounding], parts: Sequence[Domain]) -> tuple[Floats,
     return np.array(lows), np.array(steps)
 
 
+def coordinates_apart(channel: Channel) -> SampledCoordinates | None:
+    """The channel as one whose coordinates have noise of their own each; None for others."""
+    return channel if isinstance(channel, SampledCoordinates) else None
+
+
 @lru_cache(maxsize=16)
 def _profile(channel: Channel) -> Profile:
     """Mean and variance of the reading at each point of a coordinate's grid, in steps."""
     counted = facets.need(channel, facets.Coordinates)
     steps = counted.roundings[0].steps
-    if isinstance(channel, SampledCoordinates):
-        return profile(Then(Rounding(0, steps, steps), channel.inner))
+    apart = coordinates_apart(channel)
+    if apart is not None:
+        return profile(Then(Rounding(0, steps, steps), apart.inner))
     moments = [counted.part_moments(point) for point in range(steps + 1)]
     means = np.array([float(first) for first, _ in moments])
     return Profile(0.0, 1.0, means, np.array([float(second - first**2) for first, second in moments]))
@@ -212,7 +219,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     counted = facets.need(channel, facets.Coordinates)
     reports = n * counted.chosen / len(parts)
     known, grids = _profile(channel), counted.roundings
-    lows, steps = _ranges(grids, parts)
+    lows, steps = ranges_of(grids, parts)
     beliefs = [truth] * len(parts) if isinstance(truth, Prior) else truth
     if isinstance(beliefs, (list, tuple)) and len(beliefs) == len(parts) and isinstance(beliefs[0], Prior):
         missed = 1 / reports if target == Target.POPULATION else 1 / reports - 1 / n

@@ -20,11 +20,12 @@ from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Flags, Floats, Ints
 from sottovoce.estimate.frequency.walsh import hadamard_counts
 from sottovoce.estimate.mean.single import bernstein, hoeffding
 from sottovoce.estimate.request import IntervalRequest, Method, Target
-from sottovoce.estimate.vector_mean.base import UNNAMED, VectorEvidence
+from sottovoce.estimate.vector_mean.base import UNNAMED
+from sottovoce.estimate.vector_mean.combine import VectorOfTally
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparseEvidence(VectorEvidence):
+class SparseEvidence(VectorOfTally):
     """Of n reports, plus[j] have + at place j and minus[j] have -; the others have no sign there.
 
     Reports are read as +`scale`, -`scale` and 0, so that the mean of all is unbiased. Its variance is known from the

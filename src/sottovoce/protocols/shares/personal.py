@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from sottovoce.core.domain import Domain
 from sottovoce.core.params import check_epsilon, decimal_text, reject
-from sottovoce.core.question import Frequency, Mean
+from sottovoce.core.question import Frequency, GroupMean, Mean, Question, VectorMean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round
@@ -32,7 +32,7 @@ class PersonalBudgets(Protocol):
     reports cannot show: its intervals always carry a doubt.
     """
 
-    asks: ClassVar[type[Frequency | Mean]]
+    asks: ClassVar[type[Frequency | Mean | VectorMean | GroupMean]]
     owner: ClassVar[str]
     result: ClassVar[str]
     domain: Domain
@@ -48,8 +48,8 @@ class PersonalBudgets(Protocol):
         object.__setattr__(self, "epsilons", budgets)
 
     @property
-    def question(self) -> Frequency | Mean:
-        return self.asks(self.domain)
+    def question(self) -> Question:
+        return self.asks.about(self.domain, {})
 
     @property
     def epsilon(self) -> Decimal:

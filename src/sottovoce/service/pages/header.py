@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.core.language.plural import plural
 from sottovoce.core.params import decimal_text
 from sottovoce.service.stores.base import CLOSED, DONE, DRAFT, OPEN, StudyRow
@@ -76,8 +75,9 @@ def header_of(
     state, look = STATES.get(row.state, (row.state, "plain"))
     bounds = [None if one is None else date.fromisoformat(one) for one in (facts.start, facts.end)]
     time, until, time_part, elapsed = _time(bounds[0], bounds[1], today, is_open=row.state == OPEN)
-    days = facts.collection.epoch_days
-    pace = _pace(row.reports, arrivals, bounds[1], today, facts.collection) if row.state == OPEN else ""
+    days = facts.collection.epoch_days if facts.repeat is None else facts.repeat.days
+    now = facts.epoch(today)
+    pace = _pace(row.reports, arrivals, bounds[1], today, now, days) if row.state == OPEN else ""
     return Header(
         "Needs attention" if alarmed else state,
         "bad" if alarmed else look,
@@ -88,8 +88,8 @@ def header_of(
         pace,
         *(time, until, time_part, elapsed),
         PERIODS.get(days, f"{days} days"),
-        _bars(arrivals, facts.collection.epoch(today)),
-        _rate(arrivals, facts.collection.epoch(today), PERIODS.get(days, f"{days} days")),
+        _bars(arrivals, now),
+        _rate(arrivals, now, PERIODS.get(days, f"{days} days")),
         strength(manifest),
         decimal_text(facts.epsilon),
         coin_sentence(manifest) or guess_sentence(manifest),
@@ -131,9 +131,8 @@ def _rate(arrivals: Mapping[int, int], now: int, period: str) -> str:
     return f"{round(sum(full) / len(full)):,} a {period} on average, {current:,} {word}"
 
 
-def _pace(reports: int, arrivals: Mapping[int, int], end: date | None, today: date, collection: Collection) -> str:
+def _pace(reports: int, arrivals: Mapping[int, int], end: date | None, today: date, now: int, days: int) -> str:
     """How many reports there will be at the end, if they come as in the last epochs."""
-    now, days = collection.epoch(today), collection.epoch_days
     recent = [epoch for epoch in range(now - SHOWN_EPOCHS, now) if epoch >= min([*arrivals, now])]
     if end is None or not recent:
         return ""

@@ -21,6 +21,7 @@ from sottovoce.service.results import StudyOutcome
 from sottovoce.study.display import comparisons
 from sottovoce.study.display.card import Card, ranked
 from sottovoce.study.display.experiment import ONE_LOOK, shown_arms
+from sottovoce.study.display.over_time import time_cards
 
 LEVEL = 0.95
 WARM_SECONDS = 3.0
@@ -114,6 +115,8 @@ class LiveParts:
             "problems": PROBLEMS,
             "one_look": ONE_LOOK,
             "arms": shown_arms(outcome.results.study),
+            "over_time": time_cards(outcome.series, outcome.waves, LEVEL),
+            "waves": outcome.waves,
         }
 
 

@@ -8,6 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sottovoce import __version__
 from sottovoce.core.exchange.study_facts import StudyFacts
+from sottovoce.study.display.dates import day_text
 from sottovoce.study.words import language_name, local, local_date, plain, spoken
 
 TEMPLATES = Environment(
@@ -21,7 +22,7 @@ def title_of(facts: StudyFacts, language: str) -> str:
     return facts.name if titled is None else str(titled(language))
 
 
-TEMPLATES.globals.update(local=local, local_date=local_date, language_name=language_name)
+TEMPLATES.globals.update(day=day_text, local=local, local_date=local_date, language_name=language_name)
 TEMPLATES.globals.update(say=spoken, plain=plain, title_of=title_of, version=__version__)
 
 

@@ -1,1 +1,1 @@
-import{Oa as a,Pa as s,Qa as o,Ra as e,Sa as t,Ta as n,Ua as r,a as i,na as m}from"./sottovoce-2K5TU5R5.js";export{o as Manifest,a as Mechanism,s as Question,i as SottovoceError,m as Study,n as mechanism,r as open,t as seeded,e as version};
+import{Pa as a,Qa as s,Ra as o,Sa as e,Ta as t,Ua as r,Va as i,a as n,oa as m}from"./sottovoce-7F5XNU3C.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};

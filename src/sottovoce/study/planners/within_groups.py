@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -24,6 +24,8 @@ from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.within_groups.evidence import of_table, predicted_variance
 from sottovoce.estimate.within_groups.table import LEAST_ERRORS, CellTable, GroupDistribution, flat
 from sottovoce.mechanisms.distribution.tree_common import MOST_LEAVES
+from sottovoce.mechanisms.group.cells import NAME as KEYED
+from sottovoce.mechanisms.group.cells import build as keyed_response
 from sottovoce.study.planners.base import (
     OWNER,
     Expectation,
@@ -55,6 +57,7 @@ class WithinPlanner(Planner):
     inside: tuple[Any, ...]
     level: float
     target: Target
+    keyed: bool = False  # the published method, which is asked for by name: others have less error
 
     @property
     def subject(self) -> str:
@@ -67,7 +70,10 @@ class WithinPlanner(Planner):
         return f"a {self.question.noun}, root mean square, in the middle one of the groups"
 
     def ways(self, epsilon: Decimal) -> WithinWays:
-        candidates = []
+        candidates: list[Candidate] = []
+        if self.keyed:
+            asked = keyed_response(self.question, epsilon=epsilon)
+            candidates.append(Candidate(asked, self._truth(asked.domain)))  # type: ignore[arg-type]
         for value in value_domains(self.question):
             cells = Cells(Pair(self.question.by, value), self.question.reasons)
             truth = self._truth(cells)
@@ -216,5 +222,7 @@ def planner(request: Request) -> WithinPlanner:
         noun = question.question.noun
         raise ParameterError(f"A plan for a {noun} needs a prior: of answers all around it is undefined.")
     # Cells have no order that waves and series could use.
-    methods = METHODS if request.methods is None else tuple(request.registered(Distribution))
-    return WithinPlanner(question, methods, sizes, tuple(inside[:groups]), request.level, request.target)
+    others = None if request.methods is None else replace(request, methods=[m for m in request.methods if m != KEYED])
+    keyed = request.methods is not None and KEYED in request.methods
+    methods = METHODS if others is None else tuple(others.registered(Distribution)) if others.methods else ()
+    return WithinPlanner(question, methods, sizes, tuple(inside[:groups]), request.level, request.target, keyed)

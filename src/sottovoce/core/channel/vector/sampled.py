@@ -8,12 +8,14 @@ from math import prod
 from typing import Any, ClassVar
 
 from sottovoce.core.arithmetic.hashing import WORD
-from sottovoce.core.arithmetic.rational import FINE
+from sottovoce.core.arithmetic.rational import FINE, UNIT
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.compose.stages import Then
 from sottovoce.core.channel.facets import (
     Coordinates,
     Costed,
+    Divergent,
+    Facet,
     Numeric,
     PublicCoins,
     Scale,
@@ -30,13 +32,13 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, delegated, integer, of_form, part
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.params import check_integer, reject
-from sottovoce.core.spec_cost import Effort, effort, summed
+from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
 
 MAX_BITS = 1 << 23  # of the numbers in a ratio: reading a specification must not take minutes
 
 
 @declared
-class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
+class SampledCoordinates(Channel, Coordinates, PublicCoins, Divergent, Costed):
     """`count` of the coordinates, from one that the report's id chooses on and round the end, are rounded to their
     grids and randomized by `inner`, independently; their reports stand side by side, the first chosen one lowest.
 
@@ -148,6 +150,30 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
             raise TooLargeError("The ratio of these coordinates together is too long a fraction.")
         return Fraction(one**self.count)
 
+    def has(self, kind: type[Facet]) -> bool:
+        """The divergence has a closed form where each chosen coordinate sends one bit, as likely wrong for 0 as for 1.
+
+        A number between two grid points has a mixture of their laws, and coordinates in which two answers agree tell
+        nothing. So answers at opposite ends of every chosen coordinate differ most.
+        """
+        if kind is not Divergent:
+            return True
+        bits = self.inner.inputs == 2 and outputs_of(self.inner) == 2
+        return bits and self.inner.likelihood(0, 0) == self.inner.likelihood(1, 1)
+
+    def delta(self, odds: Fraction) -> Fraction:
+        """Over the number of bits that agree with one of two opposite answers; those of the other one agree least."""
+        right = int(self.inner.likelihood(1, 1) * UNIT)
+        likely, rare = max(right, UNIT - right), min(right, UNIT - right)
+        agree, ways, excess = self.count, 1, 0
+        more, less = odds.denominator * likely**agree, odds.numerator * rare**agree
+        while more > less:
+            excess += ways * (more - less)
+            ways = ways * agree // (self.count - agree + 1)
+            agree -= 1
+            more, less = more // likely * rare, less // rare * likely  # both divisions are exact
+        return Fraction(excess, odds.denominator * UNIT**self.count)
+
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
         sampled = zip(self._coordinates(public), self._parts(report), strict=True)
         return prod(
@@ -171,7 +197,11 @@ class SampledCoordinates(Channel, Coordinates, PublicCoins, Costed):
         one = effort(self.inner)
         bits = self.count * one.ratio_bits
         known = Effort(self.count * (64 + one.bits), 2 * self.count * one.likelihood, one.ratio + (bits >> 6), bits)
-        return summed(self, known)
+        if not self.has(Divergent):
+            return summed(self, known)
+        return summed(self, known)._replace(
+            delta=self.count * short_steps(256 * self.count) + short_steps(self.count**2)
+        )
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Two or three coordinates of which up to three are chosen, on small instances of the inner channel."""

@@ -6,38 +6,40 @@ from fractions import Fraction
 from typing import Any
 
 from sottovoce.core.arithmetic.field import MAX_ORDER, digits, is_order
-from sottovoce.core.arithmetic.rational import floor_unit, odds
+from sottovoce.core.arithmetic.rational import floor_unit
 from sottovoce.core.channel import PoolMap, Public, Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
-from sottovoce.core.params import check_epsilon, check_integer, reject
+from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question import Frequency
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.mechanisms.frequency.common import categories
+from sottovoce.mechanisms.published_common import budget_and_odds
 
 
-def build(domain: Domain, *, epsilon: Any, g: int | None = None) -> Mechanism:
+def build(domain: Domain, *, epsilon: Any = None, g: int | None = None, p: Any = None) -> Mechanism:
     """Local hashing with all linear maps over the field of g elements; by default the g of least variance.
 
     Law: the report's id chooses one of g**m linear maps, g**m >= k; the value of the code goes through randomized
         response on g values, p = e**epsilon / (e**epsilon + g - 1).
-    Privacy: that of the inner randomized response, e**epsilon; the map is public.
+    Privacy: that of the inner randomized response, e**epsilon; the map is public. With published g and p epsilon
+        follows from them: ln(p (g - 1) / (1 - p)).
     Estimator: (count / n - q) / (p - q) with q = 1/g exactly: two codes collide under one map in g.
     Cost: one or two bytes beside the id; a tally adds one to one of g**(m+1) cells, whatever k is.
     Reference: Cormode, Maddock, Maple, "Frequency estimation under local differential privacy", VLDB 2021, with a
         balanced pool in place of a random one, which would be biased given the pool.
     """
-    budget = check_epsilon("flh", epsilon)
+    values = None if g is None else check_integer("g", "flh", g, 2, MAX_ORDER)
+    budget, e = budget_and_odds("flh", epsilon, values, p)
     k = categories("flh", domain, MAX_CELLS // 2)
-    e = odds(budget)
-    if g is None:
+    if values is None:
         orders = [order for order in range(2, MAX_ORDER + 1) if is_order(order) and _fits(k, order)]
         if not orders:
             raise ParameterError(f"No pool for {k} categories fits into a tally of 2**24 cells.")
         order = min(orders, key=lambda order: _variance(e, order))
-    elif is_order(order := check_integer("g", "flh", g, 2, MAX_ORDER)) and _fits(k, order):
-        pass
+    elif is_order(values) and _fits(k, values):
+        order = values
     else:
         raise reject("g", "flh", "a prime, or a power of two up to 256, whose pool fits into 2**24 cells", g)
     return pooled("flh", domain, budget, e, order)

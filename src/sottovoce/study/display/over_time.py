@@ -1,0 +1,163 @@
+"""Questions over time on a dashboard: a line with its band, and a table of waves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from sottovoce.core.language.display import printable
+from sottovoce.estimate.series.series import Series
+from sottovoce.study.charts import COLOUR
+from sottovoce.study.display.dates import day_text
+from sottovoce.study.waves import Wave, WaveSeries
+
+MOST_LINES = 4  # of one picture; the values that are largest in the last wave
+MOST_ROWS = 60  # waves of a table; the last ones
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 150, 56, 14, 22, 24
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRow:
+    """One wave of one value: its estimate and its interval, in words."""
+
+    wave: str
+    begins: str
+    reports: str
+    value: str
+    interval: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLine:
+    """One value of a question over time."""
+
+    label: str
+    picture: str
+    rows: tuple[TimeRow, ...]
+    change: str
+    trend: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCard:
+    """One question over time."""
+
+    key: str
+    text: str
+    lines: tuple[TimeLine, ...]
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """How the numbers of a question are written: shares in per cent."""
+
+    scale: float
+    unit: str
+
+    def value(self, number: float) -> str:
+        return f"{self.scale * number:.3g}{self.unit}"
+
+    def change(self, number: float) -> str:
+        return f"{self.scale * number:+.2g}{' points' if self.unit else ''}"
+
+
+def time_cards(found: Sequence[WaveSeries], waves: Sequence[Wave], level: float) -> list[TimeCard]:
+    """The cards of all questions that have two waves."""
+    reports = {wave.number: wave.results.reports for wave in waves}
+    return [_card(one, reports, level) for one in found]
+
+
+def _card(one: WaveSeries, reports: dict[int, int], level: float) -> TimeCard:
+    series, asked = one.series, one.result.asked
+    order = np.argsort(-series.values[-1], kind="stable")[:MOST_LINES]
+    texts = series.estimates[0].axes.texts()
+    share = asked.question.is_share
+    numbers = _Numbers(100, " %") if share else _Numbers(1, "")
+    low, high = series.ci(level, simultaneous=True)
+    labels = texts if len(texts) > 1 else [""]
+    lines = tuple(
+        _line(one, place, labels[place], numbers, (low[:, place], high[:, place]), reports, level)
+        for place in map(int, order)
+    )
+    left = len(texts) - len(lines)
+    return TimeCard(
+        one.result.key,
+        asked.text("en"),
+        lines,
+        f"The {len(lines)} largest values are shown; {left} more are in the export." if left else "",
+    )
+
+
+def _line(
+    one: WaveSeries,
+    place: int,
+    label: str,
+    numbers: _Numbers,
+    band: tuple[np.ndarray, np.ndarray],
+    reports: dict[int, int],
+    level: float,
+) -> TimeLine:
+    series, (low, high) = one.series, band
+    values = series.values[:, place]
+    rows = [
+        TimeRow(
+            str(number),
+            day_text(begins),
+            f"{reports[int(str(number))]:,}",
+            numbers.value(value),
+            f"{numbers.value(start)} to {numbers.value(end)}",
+        )
+        for number, begins, value, start, end in zip(series.epochs, one.begins, values, low, high, strict=True)
+    ]
+    changed, sloped = one.change.ci(level), one.trend.ci(level)
+    last = series.epochs[-2:]
+    return TimeLine(
+        printable(label) if label else "",
+        picture(series, place, band, numbers.scale, label or one.result.asked.text("en")),
+        tuple(reversed(rows[-MOST_ROWS:])),
+        f"From wave {last[0]} to wave {last[1]}: {numbers.change(one.change.values[place])}"
+        f" ({numbers.change(changed.low[place])} to {numbers.change(changed.high[place])}).",
+        f"Trend per wave: {numbers.change(one.trend.values[place])}"
+        f" ({numbers.change(sloped.low[place])} to {numbers.change(sloped.high[place])}).",
+    )
+
+
+def picture(series: Series, place: int, band: tuple[np.ndarray, np.ndarray], scale: float, title: str) -> str:
+    """The unbiased estimates of a value as a line over the waves, inside their band."""
+    low, high = scale * band[0], scale * band[1]
+    values = scale * series.values[:, place]
+    at = np.array([float(str(number)) for number in series.epochs])
+    bottom, top = float(min(low.min(), 0 if low.min() < 0.3 * high.max() else low.min())), float(high.max())
+    spread = (top - bottom) or 1.0
+    xs = LEFT + (WIDTH - LEFT - RIGHT) * (at - at[0]) / (at[-1] - at[0])
+
+    def y(number: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * (number - bottom) / spread
+
+    edge = [f"{x:.1f},{y(one):.1f}" for x, one in zip(xs, high, strict=True)]
+    edge += [f"{x:.1f},{y(one):.1f}" for x, one in zip(xs[::-1], low[::-1], strict=True)]
+    places = [(f"{x:.1f}", f"{y(one):.1f}") for x, one in zip(xs, values, strict=True)]
+    line = " ".join(f"{x},{height}" for x, height in places)
+    dots = "".join(f'<circle class="dot" cx="{x}" cy="{height}" r="3" fill="{COLOUR}"/>' for x, height in places)
+    ticks = "".join(
+        f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#d5dde0"/>'
+        f'<text x="{LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:.3g}</text>'
+        for tick in (bottom, (bottom + top) / 2, top)
+    )
+    marks = sorted({0, len(xs) // 2, len(xs) - 1})
+    anchors = {0: "start", len(xs) - 1: "end"}
+    below = "".join(
+        f'<text x="{xs[mark]:.1f}" y="{HEIGHT - 6}" text-anchor="{anchors.get(mark, "middle")}">'
+        f"wave {series.epochs[mark]}</text>"
+        for mark in marks
+    )
+    name = escape(f"{title}, wave by wave, with a band")
+    return (
+        f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{name}"><title>{name}</title>'
+        f'{ticks}<polygon class="band" points="{" ".join(edge)}" fill="{COLOUR}" fill-opacity="0.18"/>'
+        f'<polyline class="ink" points="{line}" fill="none" stroke="{COLOUR}" stroke-width="2"/>{dots}{below}</svg>'
+    )
