@@ -45,6 +45,7 @@ STUDIES = {
     "classroom": 900,
     "clinic-survey": 9_000,
     "cross-tables": 40_000,
+    "panel": 8_000,
 }
 DATA: dict[str, Callable[[Path], Answers]] = {"health-survey": patients}
 

@@ -29,7 +29,10 @@ from sottovoce.protocols.quantile.binary_search import QuantileBinarySearch
 from sottovoce.protocols.quantile.gradient import QuantileGradient
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound
 from sottovoce.protocols.ranges.densest import DensestInterval
+from sottovoce.protocols.ranges.distribution import RangeSearchDistribution
+from sottovoce.protocols.ranges.groups import RangeSearchGroupMean
 from sottovoce.protocols.ranges.search import RangeSearchRounds
+from sottovoce.protocols.ranges.trimmed import TrimmedMeanRounds
 from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.personal import PersonalBudgetShares
 from sottovoce.protocols.simulate import rounds
@@ -114,10 +117,16 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
     "RangeSearchRounds": (RangeSearchRounds(WIDE, 2, N, method="hybrid", search="0.2"), NORMAL[:1_200]),
     "TableViews": (sv.TableViews(PAIRS, [["a", "c"]], 2), [{"a": one["a"], "c": one["c"]} for one in RECORDS]),
     "ParityBlocks": (ParityBlocks(BITS, 2, 2, ["cells 2", "even 3"], [1, 1]), BINARY),
+    "RangeSearchDistribution": (RangeSearchDistribution(WIDE, 2, N, 8, method="haar", search="0.2"), NORMAL),
+    "RangeSearchGroupMean": (
+        RangeSearchGroupMean(sv.Categories(["a", "b"]), WIDE, 2, N, search="0.2"),
+        [("ab"[place % 2], number) for place, number in enumerate(NORMAL)],
+    ),
+    "TrimmedMeanRounds": (TrimmedMeanRounds(WIDE, "0.2", 2, N, method="hybrid", rounds=2), NORMAL),
     "ClampedMeanRound": (ClampedMeanRound(WIDE, 2, 119, "126.5", N, method="hybrid"), NORMAL),
 }
 EVERY = CASES | NESTED
-LONG = {"RangeSearch", "RangeSearchRounds"}
+LONG = {"RangeSearch", "RangeSearchRounds", "RangeSearchDistribution", "RangeSearchGroupMean"}
 EACH = [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in EVERY]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from math import exp
 from typing import Any
@@ -17,6 +18,7 @@ from sottovoce.estimate.evidence import Bounds
 from sottovoce.protocols.play import State
 from sottovoce.protocols.quantile.answers import ThresholdAnswers
 from sottovoce.protocols.quantile.curve import ThresholdCurve
+from sottovoce.protocols.quantile.ordered import likely_places, ratios
 from sottovoce.protocols.quantile.placing import RoundSize, as_thresholds, bracket, next_places
 from sottovoce.protocols.quantile.rounds import QuantileRounds
 from sottovoce.protocols.quantile.sequence import _bets, gains, sequence
@@ -247,3 +249,38 @@ def test_mistakes_are_named(wrong: dict[str, Any], said: str) -> None:
     given = {"domain": UNIT, "shares": ["0.5"], "epsilon": 1, "participants": 1_000} | wrong
     with pytest.raises(sv.ParameterError, match=said):
         QuantileRounds(**given)
+
+
+# --- the interval by likelihood --------------------------------------------------------------------------------------
+def test_the_likelihood_of_one_threshold_is_that_of_its_count() -> None:
+    """Above the level the quantile cannot lie beyond the threshold, unless the share is the level itself."""
+    answers = expected_answers({"0.4": 0.6}, 900)
+    yes, rate, tested = answers.yes[0], answers.yes[0] / 900, exp(1) / (exp(1) + 1) * 0.5 + 0.5 / (exp(1) + 1)
+    by_hand = 2 * (yes * np.log(rate / tested) + (900 - yes) * np.log((1 - rate) / (1 - tested)))
+    assert ratios(answers, 0.5) == pytest.approx([0, by_hand])
+
+
+def test_an_interval_misses_a_side_as_rarely_as_its_level_says() -> None:
+    """Exact, over all counts of one threshold below which hardly more than the level lies."""
+    n, below = 500, 0.5 + 1e-6
+    counts, missed = np.arange(n + 1), 0.0
+    template = expected_answers({"0.4": below}, n)
+    rate = float(template.yes_rate(below))
+    for count, chance in zip(counts.tolist(), binom.pmf(counts, n, rate).tolist(), strict=True):
+        if chance > 1e-9:
+            low, _ = likely_places(replace(template, yes=np.array([float(count)])), 0.5, 0.95)
+            missed += chance * (low > 0)
+    assert 0.015 < missed <= 0.03
+
+
+def test_an_interval_reaches_a_heap_beside_a_flat_part_that_is_hardly_below_the_level() -> None:
+    """Nine thresholds at 0.4875 and a jump to 0.593: nobody can tell whether the median lies in the jump."""
+    below = {f"{place:.2f}": 0.4875 if place < 0.5 else 0.593 for place in np.arange(0.4, 0.6, 0.02)}
+    low, high = likely_places(expected_answers(below, 1_000), 0.5, 0.95)
+    assert low <= 0.42 and 0.5 <= high <= 0.54
+
+
+def test_levels_beyond_all_shares_leave_the_ends() -> None:
+    answers = expected_answers({"0.2": 0.3, "0.5": 0.4, "0.7": 0.6}, 100_000)
+    assert likely_places(answers, 0.05, 0.95) == (0.0, 0.2)
+    assert likely_places(answers, 0.95, 0.95) == (0.7, 1.0)

@@ -16,6 +16,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.domain import Above, Clamp
 from sottovoce.core.round import Arm, Round
+from sottovoce.estimate.mean.clamped import StatedSquare
 from sottovoce.protocols.checkpoints import checkpoint, resume
 from sottovoce.protocols.plain import protocol_from_spec, protocol_spec
 from sottovoce.protocols.play import State, play
@@ -370,3 +371,31 @@ def test_intervals_cover(seed: int) -> None:
     assert 0.93 <= found["clamped"] <= 0.97
     assert 0.93 <= found["corrected"] <= 0.97
     assert found["mean"] >= 0.95
+
+
+# --- a stated mean square ---------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("shape", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("end", [-3.0, 0.5, 4.0, 40.0])
+def test_a_stated_mean_square_bounds_what_lies_beyond_an_end(shape: float, end: float) -> None:
+    """Numbers with that mean square, and everyone's answer known: the bound holds, and two points reach it."""
+    numbers = np.random.default_rng(3).gamma(shape, 4, 100_000)
+    beyond = np.array([0, (numbers >= end).sum()])
+    stated = StatedSquare(float((numbers**2).mean()), beyond, np.full(2, len(numbers)), 1.0, 0.0)
+    assert stated.most(1, end, 0.95) >= np.maximum(numbers - end, 0).mean()
+    if end > 0:  # a share p of all at twice the end, the rest at zero
+        two = StatedSquare(4 * end**2 * 0.1, np.array([0, 10**8]), np.full(2, 10**9), 1.0, 0.0)
+        assert two.most(1, end, 0.95) == pytest.approx(0.1 * end, rel=1e-3)
+
+
+def test_a_stated_mean_square_makes_the_interval_of_a_mean_narrower() -> None:
+    numbers = np.minimum(np.random.default_rng(1).lognormal(2, 0.7, 8_000), 1e5).round(2)
+    widths = []
+    for stated in (None, "400"):
+        protocol = RangeSearchMean(sv.Interval(0, 100_000), 3, len(numbers), mean_square=stated)
+        mean = sv.simulate(protocol, numbers, seed=1)["mean"]
+        (low,), (high,) = mean.ci()
+        assert low <= numbers.mean() <= high
+        widths.append(high - low)
+    assert (numbers**2).mean() < 400 and widths[1] < 10 < 100 < widths[0]
+    with pytest.raises(sv.ParameterError, match="'mean_square'"):
+        RangeSearchMean(sv.Interval(0, 100), 3, 8_000, mean_square=-1)

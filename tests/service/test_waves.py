@@ -23,6 +23,7 @@ from sottovoce.service.stores.base import CLOSED
 from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.study.export import write_waves
 from sottovoce.study.reading import StudyFileError, check_study, parse_study
+from sottovoce.study.study_plan import plan_study
 from tests.service.studies import collecting, drawn, send, told
 
 START = date(2027, 3, 1)
@@ -47,6 +48,9 @@ ask = "frequency"
 text = "How do you feel?"
 categories = ["well", "so-so", "badly"]
 """
+
+
+REPEAT_LINES = ("[repeat]", "every", "waves", "guarantee", "window")
 
 
 def changed(**lines: str) -> bytes:
@@ -105,6 +109,24 @@ def test_mistakes_of_the_table(lines: dict[str, str], said: str) -> None:
     assert study is None and any(said in str(one) for one in mistakes), mistakes
     with pytest.raises(StudyFileError):
         check_study(changed(**lines))
+
+
+def test_a_plan_is_made_for_one_wave_and_says_what_a_person_loses() -> None:
+    """In a window of two waves each hears half of the people, so margins are those of half as many."""
+    again, once = check_study(SOURCE.encode()), check_study(changed(**dict.fromkeys(REPEAT_LINES, "")))
+    assert again.plan(4000).questions[0].half_width == once.plan(2000).questions[0].half_width
+    said = again.plan(4000).text()
+    assert "4,000 participants" in said and "about 2,000 participants in each" in said
+    assert "at most 2 reports, which lose epsilon 2 together" in said
+    goal = plan_study(again, goals=["mood +- 3 points"]).participants
+    assert goal == 2 * plan_study(once, goals=["mood +- 3 points"]).participants
+
+
+def test_a_wave_is_one_round() -> None:
+    """A variance is planned in rounds elsewhere; a repeated study takes the best method of one round."""
+    lines = {"ask": 'ask = "variance"', "categories": "low = 0\nhigh = 10"}
+    plan = check_study(changed(**lines)).plan(20_000)
+    assert plan.protocol.start().quota is None and plan.manifest().participations == 2
 
 
 # --- the collector ----------------------------------------------------------------------------------------------------

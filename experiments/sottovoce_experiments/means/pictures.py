@@ -37,3 +37,9 @@ def lines(experiment: Experiment, rows: Sequence[Row], *, by: str, across: str, 
     axes.set_ylabel(f"{label}, n {most:,}")
     axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left", fontsize="small")
     return figure
+
+
+def trimmed(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Coverage by epsilon, with a line for each kind of answers."""
+    own = [row for row in rows if row["target"] == "trimmed"]
+    return lines(experiment, own, by="answers", across="epsilon", of="coverage", label="coverage of the trimmed mean")

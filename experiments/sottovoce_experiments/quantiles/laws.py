@@ -84,6 +84,11 @@ class QuantileLaw:
         low, high = self.below(value), self.below(value + 1 if self.ties else value)
         return max(low - level, level - high, 0.0)
 
+    def width(self, bounds: Bounds) -> float:
+        """Half the share of answers between the ends."""
+        low, high = float(bounds.low[0]), float(bounds.high[0])
+        return (self.below(high) - self.below(low)) / 2
+
     def holds(self, bounds: Bounds, level: float) -> bool:
         """Whether a value between the ends is a quantile of the level; in a gap without answers every value is."""
         low, high = float(bounds.low[0]), float(bounds.high[0])

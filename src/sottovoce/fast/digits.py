@@ -34,13 +34,19 @@ def first_float(low: Fraction) -> float:
 
 def reads_digits(domain: Above | Digit, values: NDArray[Any]) -> bool:
     """Whether these are floats that the domain takes; longer floats are not Python floats."""
-    return domain.of.whole is None and values.dtype.kind == "f" and values.dtype.itemsize <= 8
+    return (
+        domain.of.line is not None
+        and domain.of.whole is None
+        and values.dtype.kind == "f"
+        and values.dtype.itemsize <= 8
+    )
 
 
 def digits(domain: Above | Digit, values: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
     """The code of each float, and which of them lie outside the domain."""
     wide = values.astype(np.float64)
-    low, high = float(domain.of.low), float(domain.of.high)
+    numbers: Any = domain.of  # a line, see `reads_digits`
+    low, high = float(numbers.low), float(numbers.high)
     with np.errstate(over="ignore", invalid="ignore"):
         cells, certain = _places(domain, wide)
         certain &= (wide > nextafter(low, inf)) & (wide < nextafter(high, -inf))

@@ -37,6 +37,8 @@ PROTOCOLS = {
     "PersonalBudgetGroups": "protocols.mean.personal_several:PersonalBudgetGroups",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
     "PersonalBudgetShares": "protocols.shares.personal:PersonalBudgetShares",
+    "RangeSearchDistribution": "protocols.ranges.distribution:RangeSearchDistribution",
+    "RangeSearchGroupMean": "protocols.ranges.groups:RangeSearchGroupMean",
     "PersonalBudgetVector": "protocols.mean.personal_several:PersonalBudgetVector",
     "RangeSearchMean": "protocols.ranges.mean:RangeSearchMean",
     "RangeSearchRounds": "protocols.ranges.search:RangeSearchRounds",
@@ -47,6 +49,7 @@ PROTOCOLS = {
     "QuantileBinarySearch": "protocols.quantile.binary_search:QuantileBinarySearch",
     "QuantileGradient": "protocols.quantile.gradient:QuantileGradient",
     "QuantileRounds": "protocols.quantile.rounds:QuantileRounds",
+    "TrimmedMeanRounds": "protocols.ranges.trimmed:TrimmedMeanRounds",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 

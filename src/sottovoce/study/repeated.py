@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import date
-from typing import Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
-from sottovoce.core.errors import SpecError
+from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.core.exchange.study_facts import Collection
+from sottovoce.core.language.plural import plural
+from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.params import decimal_text
 from sottovoce.study.question_tables import Notes
+
+if TYPE_CHECKING:
+    from sottovoce.study.plan import Plan
 
 EVERY = {"day": 1, "week": 7, "4 weeks": 28}
 GUARANTEES = ("report", "window", "sequence")
@@ -42,6 +50,24 @@ def repeat_problems(
         yield "The epochs of a repeated study are its waves: remove epoch_days."
     if has_parts:
         yield "A repeated study has no strata, no experiment and no question in rounds: remove [repeat] or these."
+
+
+def in_one_round(plan: Plan) -> Plan:
+    """The plan without methods of several rounds: a wave is one round."""
+    options = [one for one in plan.options if isinstance(one.procedure, Mechanism) or not one.procedure.start().quota]
+    if not options:
+        raise ParameterError(f"{plan.subject} is asked in several rounds, which a repeated study cannot do.")
+    return replace(plan, options=tuple(options))
+
+
+def repeat_plan_text(repeat: Repeat, epsilon: Decimal, participants: int, unit: str) -> str:
+    """What a repeated study asks of a person, for its plan."""
+    most, total = plural(repeat.answers, "report"), decimal_text(repeat.lifetime(epsilon))
+    each = plural(participants // repeat.window, "participant", ",")
+    return (
+        f"Repeated: {repeat.waves} waves of {plural(repeat.days, 'day')}, about {each} in each; +- is that of one wave."
+        f" A {unit} sends at most {most}, which lose epsilon {total} together."
+    )
 
 
 def read_repeat(table: object, notes: Notes) -> Repeat | None:

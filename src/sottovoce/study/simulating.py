@@ -96,7 +96,8 @@ def simulate_study(plan: StudyPlan, answers: Any, *, seed: int | None = None) ->
     (size,) = {len(column) for column in columns.values()} or {0}
     report_names = {one.asked.name: one.report for one in plan.questions}
     study = plan.study
-    arms = {"": np.arange(size)} if study.experiment is None else _in_arms(study.experiment, answers, size, seed)
+    asked = _in_one_wave(study, size, seed)
+    arms = {"": asked} if study.experiment is None else _in_arms(study.experiment, answers, size, seed)
     if study.strata and not study.stratum:
         strata = _members(study.strata, answers, size, seed)
         parts = {
@@ -108,7 +109,7 @@ def simulate_study(plan: StudyPlan, answers: Any, *, seed: int | None = None) ->
         everyone = _weighted_rows(study.strata, strata, size)
     else:
         estimates, members, everyone = _by_arm(plan, columns, arms, seed), arms, np.arange(size)
-    results = results_of(study, report_names, estimates, plan.level, reports=size)
+    results = results_of(study, report_names, estimates, plan.level, reports=len(asked))
     # Without a column of arms everybody would answer the same in all of them.
     own = members if study.experiment is not None and ARM in answers else {}
     truth = {
@@ -118,6 +119,14 @@ def simulate_study(plan: StudyPlan, answers: Any, *, seed: int | None = None) ->
         for one in results.questions
     }
     return SimulatedStudy(results, truth | _true_differences(results, truth))
+
+
+def _in_one_wave(study: Study, size: int, seed: int | None) -> np.ndarray:
+    """The rows of those who answer: all, or in one wave of a repeated study those whose turn it is."""
+    if study.repeat is None:
+        return np.arange(size)
+    generator = np.random.default_rng(derived_seed(seed, "turns"))
+    return np.sort(generator.permutation(size)[: size // study.repeat.window])
 
 
 def _true_differences(results: StudyResults, truth: Mapping[tuple[str, str], Truth]) -> dict[tuple[str, str], Truth]:

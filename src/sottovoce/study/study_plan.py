@@ -31,6 +31,7 @@ from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
 from sottovoce.study.planners.distribution import DESIGNED, ROUNDS, built_for, expected_of
 from sottovoce.study.questions import study_question
+from sottovoce.study.repeated import in_one_round, repeat_plan_text
 from sottovoce.study.sharing import JointReport, Sharing, StudyReport, attributes_of, ratio_of, shared_option, shrinkage
 
 if TYPE_CHECKING:
@@ -140,6 +141,8 @@ class StudyPlan:
         if self.study.strata and not self.study.stratum:
             shared.append(self._strata_text())
         shared += experiment_texts(self)
+        if self.study.repeat is not None:
+            shared.append(repeat_plan_text(self.study.repeat, self.epsilon, self.participants, self.study.unit))
         return "\n".join([first, *(one.text() for one in self.questions), *shared, self.advice])
 
     __str__ = text
@@ -230,13 +233,11 @@ def plan_study(
         participants = study.participants if participants is None else participants
         if participants is None:
             raise ParameterError(NO_PARTICIPANTS)
-        n = in_smallest(
-            study.experiment, check_integer("participants", OWNER, participants, len(study.questions), MOST)
-        )
+        n = in_smallest(study, check_integer("participants", OWNER, participants, len(study.questions), MOST))
         return planner.made(study.epsilon, *planner.by_share(study.epsilon, n), "error")
     if participants is None:
         return planner.made(study.epsilon, *planner.needed(study.epsilon), "participants")
-    n = in_smallest(study.experiment, check_integer("participants", OWNER, participants, len(study.questions), MOST))
+    n = in_smallest(study, check_integer("participants", OWNER, participants, len(study.questions), MOST))
     planner = replace(planner, quick=True)
     epsilon = planner.least_epsilon(n)
     reports, sharing = planner.needed(epsilon)
@@ -332,7 +333,7 @@ class _Planner:
     def made(self, epsilon: Decimal, reports: Reports, sharing: Sequence[Sharing], solved_for: str) -> StudyPlan:
         of = {name: report for report in reports for name in report.names}
         questions = tuple(self._planned(asked, epsilon, of[asked.name]) for asked in self.study.questions)
-        total = sum(in_all(self.study.experiment, report.participants) for report in reports)
+        total = sum(in_all(self.study, report.participants) for report in reports)
         advice = self._advice(questions, epsilon, len(reports))
         about = (solved_for, advice, tuple(sharing), self.priors)
         return StudyPlan(self.study, epsilon, total, self.level, questions, *about)
@@ -356,13 +357,13 @@ class _Planner:
         first = next(one.name for one in self.study.questions if one.name in report.names)
         experiment = self.study.experiment
         seen = None if experiment is None else experiment.smallest_difference(asked, width, self.level)
-        everyone = in_all(self.study.experiment, n)
+        everyone = in_all(self.study, n)
         shared = report.expected is not None
         return PlannedQuestion(asked, everyone, question_plan, width, other, size, first, shared, seen)
 
     def _plan(self, asked: Asked, epsilon: Decimal, n: int, methods: Sequence[str] | None = None) -> Plan:
         self.tell(f"planning {asked.name} at epsilon {decimal_text(epsilon)}")
-        return plan(
+        planned = plan(
             asked.full_question,
             epsilon=epsilon,
             participants=n,
@@ -370,6 +371,7 @@ class _Planner:
             prior=self._prior(asked),
             methods=self._methods(asked) if methods is None else methods,
         )
+        return planned if self.study.repeat is None else in_one_round(planned)
 
     def _methods(self, asked: Asked) -> list[str] | None:
         if asked.name in self.study.in_rounds:
@@ -402,7 +404,7 @@ class _Planner:
 
     def width_at(self, one: PlannedQuestion, epsilon: Decimal, n: int) -> float:
         """The expected half-width of a planned question, by the same method, with another epsilon or participants."""
-        n = in_smallest(self.study.experiment, n)
+        n = in_smallest(self.study, n)
         name = one.procedure.name if isinstance(one.procedure, Mechanism) else None
         if not one.shared or name is None:
             return self._width(one.asked, self._plan(one.asked, epsilon, n, None if name is None else [name]))
@@ -431,7 +433,7 @@ class _Planner:
             reasons = " and ".join(f'"{reason}"' for reason in one.asked.missing)
             said.append(f"The margin of {one.asked.name} is {100 * more_wide:.0f} % wider for allowing {reasons}.")
         for one in questions:
-            alone = in_smallest(self.study.experiment, one.participants)
+            alone = in_smallest(self.study, one.participants)
             width = partial(self._own_width, one.asked, epsilon, alone)
             said += study_question(one.asked).other_rounds(alone, one.asked.name in self.study.in_rounds, width)
         return " ".join(said)

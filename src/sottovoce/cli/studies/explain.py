@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("file", help="a study file (TOML) or a manifest (JSON)")
     parser.add_argument("--participants", type=int, help="of one wave")
-    parser.add_argument("--waves", type=int, default=1, help="of which a device answers as many as the study allows")
+    parser.add_argument("--waves", type=int, help="of which a device answers as many as the study allows")
     parser.add_argument("--values", type=int, default=1, help="different answers to a question with a memo")
     parser.add_argument("--also", action="append", default=[], help="the epsilon of another study; may be repeated")
     parser.add_argument("--delta", type=float, default=DELTA, help="what advanced composition and shuffling may spend")
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str]) -> int:
     account = StudyAccount.of(
         manifest,
         participants=options.participants,
-        waves=options.waves,
+        waves=manifest.facts.answers if options.waves is None else options.waves,
         values=options.values,
         also=options.also,
         delta=options.delta,

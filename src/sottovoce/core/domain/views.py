@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from sottovoce.core.declared import decimal, decimals, declared, delegated, integer, integers, part, texts
 from sottovoce.core.domain.base import Domain, Numbers, View, domain_from_spec
 from sottovoce.core.domain.circle import Circle
+from sottovoce.core.domain.pair import Pair
 from sottovoce.core.domain.plain import MAX_CODES, Integers, Interval, Number, Record
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import MAX_DIGITS, check_integer, decimal_text, reject
@@ -29,6 +30,10 @@ def check_numeric(name: str, owner: str, of: object) -> Integers | Interval:
 
 def _check_scale(name: str, owner: str, of: object) -> Circle | Integers | Interval:
     return of if isinstance(of, Circle) else check_numeric(name, owner, of)
+
+
+def _check_compared(name: str, owner: str, of: object) -> Integers | Interval | Pair:
+    return of if isinstance(of, Pair) and check_numeric(name, owner, of.value) else check_numeric(name, owner, of)
 
 
 def check_names(owner: str, of: object, names: tuple[str, ...]) -> None:
@@ -105,18 +110,21 @@ class Bins(View):
 
 @declared
 class Above(View):
-    """Whether a number lies at or above a threshold: 1 if so, else 0."""
+    """Whether a number, or that of a pair with a group, lies at or above a threshold: 1 if so, else 0."""
 
     kind: ClassVar[str] = "above"
     size: ClassVar[int] = 2
-    of: Integers | Interval = part("domain", domain_from_spec, check_numeric)
+    of: Integers | Interval | Pair = part("domain", domain_from_spec, _check_compared)
     threshold: Decimal = decimal()
 
-    def __init__(self, of: Integers | Interval, threshold: Number) -> None:
+    def __init__(self, of: Integers | Interval | Pair, threshold: Number) -> None:
         self.hold(of, threshold)
 
     def encode(self, value: object) -> int:
-        return int(raw_number(self.of, value) >= Fraction(self.threshold))
+        if not isinstance(self.of, Pair):
+            return int(raw_number(self.of, value) >= Fraction(self.threshold))
+        self.of.encode(value)  # refuses what is no pair
+        return int(raw_number(self.of.value, value[1]) >= Fraction(self.threshold))  # type: ignore[arg-type,index]
 
     def labels(self) -> Sequence[object]:
         return [f"below {decimal_text(self.threshold)}", f"{decimal_text(self.threshold)} or above"]

@@ -66,6 +66,31 @@ class SignedSumEvidence(SingleMean):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class StatedSquare:
+    """A bound of the mean square of all numbers, stated by the analyst, and answers on who lies beyond each end.
+
+    A share p of numbers at or above h has a mean excess over h of at most sqrt(square p) - h p (Cauchy and Schwarz).
+    The same holds below the range, with all signs changed.
+    """
+
+    square: float
+    counts: Floats  # who reported to lie below the range, and above it; nobody is asked about an end of the domain
+    asked: Floats
+    own: float  # how likely that is reported by those who do, and by those who do not
+    other: float
+
+    def most(self, side: int, end: float, level: float) -> float:
+        """An upper limit of the mean excess beyond an end, away from zero if it is positive."""
+        if not self.asked[side]:
+            return 0.0
+        _, rates = clopper_pearson(self.counts, self.asked, level)
+        share = float(np.clip((rates[side] - self.other) / (self.own - self.other), 0, 1))
+        if end > 0:  # the bound is largest at this share
+            share = min(share, self.square / (4 * end**2))
+        return float(np.sqrt(self.square * share) - end * share)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class CautiousMeanEvidence(SignedSumEvidence):
     """The mean of clamped numbers as an estimate of the mean itself.
 
@@ -81,17 +106,21 @@ class CautiousMeanEvidence(SignedSumEvidence):
     below: MeanEvidence | None = None  # of numbers clamped to the part below the range
     above: MeanEvidence | None = None
     unasked: tuple[float, float] = (0.0, 0.0)  # widths of the parts below and above about which nobody was asked
+    stated: StatedSquare | None = None  # with it the smaller of two limits counts, each with half the error probability
 
     def interval(self, request: IntervalRequest) -> Bounds:
         half = 1 - (1 - request.level) / 2
         (clamped,) = self.parts
         low, high = clamped.interval(request.at(half).by(Method.BETTING if clamped.poor else Method.NORMAL))
+        each = half if self.stated is None else 1 - (1 - half) / 2
         if self.below is not None:  # one side of an interval has half its error probability
             least, end = self.below.limits
-            low = low - np.clip(end - _exact_limits(self.below, half).low, 0, end - least)
+            reach = end - least if self.stated is None else min(end - least, self.stated.most(0, -end, each))
+            low = low - np.clip(end - _exact_limits(self.below, each).low, 0, reach)
         if self.above is not None:
             end, most = self.above.limits
-            high = high + np.clip(_exact_limits(self.above, half).high - end, 0, most - end)
+            reach = most - end if self.stated is None else min(most - end, self.stated.most(1, end, each))
+            high = high + np.clip(_exact_limits(self.above, each).high - end, 0, reach)
         return Bounds(low - self.unasked[0], high + self.unasked[1])
 
     @property

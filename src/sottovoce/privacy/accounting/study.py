@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -10,6 +11,7 @@ from typing import Any
 from sottovoce.core.arithmetic.rational import float_up
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.manifest import Manifest, memo_text
+from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.core.guarantee import PURE, Loss, parallel
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
@@ -23,6 +25,7 @@ from sottovoce.privacy.accounting.shuffling import Amplified, fewest_of, shuffle
 OWNER = "the account of a study"
 DELTA = 1e-6
 MOST_WAVES = 10_000
+YEAR = 365  # days
 UNCHANGED = "not counting what reports tell about when an answer changed"
 
 
@@ -174,6 +177,8 @@ class StudyAccount:
             f"Over {plural(self.taken, 'wave')} of this study{beside} a {loser} loses at most {self.total}:"
             " budgets add up.",
         ]
+        if facts.repeat is not None:
+            lines.append(repeat_text(facts.repeat, facts.epsilon, loser))
         if self.advanced.epsilon < self.total.epsilon:
             lines.append(f"If a small delta may be spent, together at most {self.advanced}.")
         lines.append(
@@ -225,6 +230,24 @@ class StudyAccount:
             "shuffled": None if amplified is None else {"epsilon": amplified.epsilon, "delta": amplified.delta},
             "sampled": self.hidden,
         }
+
+
+def repeat_text(repeat: Repeat, epsilon: Decimal, loser: str) -> str:
+    """What epsilon protects in a repeated study, and what a year of answers loses."""
+    protects = {
+        "report": "each report by itself",
+        "window": f"all reports in any {repeat.window} waves in a row together",
+        "sequence": f"all reports of a {loser} together",
+    }[repeat.guarantee]
+    waves = min(repeat.waves, -(-YEAR // repeat.days))
+    reports = -(-waves // repeat.window)
+    total = reports * epsilon
+    guess = math.ceil(1000 / (1 + math.exp(-float(total)))) / 10  # rounded up
+    return (
+        f"Epsilon {decimal_text(epsilon)} protects {protects}. A year of answers ({plural(reports, 'report')}) loses"
+        f" at most epsilon {decimal_text(total)}: the right one of two equally likely histories is guessed at most"
+        f" {guess:.1f} % of the time."
+    )
 
 
 def _shuffled_alone(mechanism: Mechanism) -> Mechanism | Decimal:

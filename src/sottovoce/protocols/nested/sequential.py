@@ -21,6 +21,7 @@ class Sequential(Protocol):
 
     __slots__ = ()
     unbegun: ClassVar[str] = NO_SECOND
+    needs_all_arms: ClassVar[bool] = False  # whether each arm of the second's first round needs reports
 
     @property
     @abstractmethod
@@ -41,7 +42,7 @@ class Sequential(Protocol):
 
     def is_begun(self, later: Rounds) -> bool:
         """Whether the second has reports from which something can be estimated when it is closed."""
-        return bool(later)
+        return bool(later) and (not self.needs_all_arms or all(tally.n for tally in later[0]))
 
     def start(self) -> Round:
         return self._checked(self.opening).start()

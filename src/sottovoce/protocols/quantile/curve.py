@@ -21,8 +21,8 @@ STEPS = 60
 ENOUGH = 1e-3  # gain of the logarithm of the posterior density, below which the search ends
 LONGEST = 3.0  # change of a logarithm of a density in one step
 # A density that rises by the factor e over a piece bends the curve by up to one over this part of its share, and a much
-# steeper one by at most the second number. Intervals allow for more than the placing of thresholds expects.
-EXPECTED_BEND, ALLOWED_BEND = (8.0, 0.5), (3.0, 1.0)
+# steeper one by at most the second number.
+BEND, MOST_BENT = 8.0, 0.5
 INSIDE = np.linspace(0, 1, 17)  # places within a piece where the curve is read
 
 
@@ -81,14 +81,14 @@ class ThresholdCurve:
         inside = (level - self.heights[piece]) / max(float(self.shares[piece]), 1e-300)
         return float(self.places[piece] + np.clip(inside, 0, 1) * (self.places[piece + 1] - self.places[piece]))
 
-    def bends(self, allowance: tuple[float, float] = EXPECTED_BEND) -> Floats:
+    def bends(self) -> Floats:
         """By how much the height within each piece may differ from a straight line, from the densities beside it."""
         logs = np.log(np.maximum(self.shares, 1e-300) / np.diff(self.places))
         steps = np.abs(np.diff(logs))
         steepest = np.maximum(np.concatenate([steps, [0.0]]), np.concatenate([[0.0], steps]))
-        return np.asarray(np.minimum(steepest / allowance[0], allowance[1]) * self.shares)
+        return np.asarray(np.minimum(steepest / BEND, MOST_BENT) * self.shares)
 
-    def points(self, first: int, last: int, allowance: tuple[float, float] = EXPECTED_BEND) -> CurvePoints:
+    def points(self, first: int, last: int) -> CurvePoints:
         """The curve within the pieces from `first` to `last`."""
         pieces, inside = np.arange(first, last + 1)[:, None], INSIDE[None, :]
         shares, widths = self.shares, np.diff(self.places)
@@ -98,7 +98,7 @@ class ThresholdCurve:
         )
         slopes = (weights - heights[:, :, None]) * shares
         errors = np.sqrt(np.maximum(np.einsum("pik,kl,pil->pi", slopes, self.covariance, slopes), 0))
-        slack = 2 * self.bends(allowance)[pieces] * np.sqrt(inside * (1 - inside))
+        slack = 2 * self.bends()[pieces] * np.sqrt(inside * (1 - inside))
         places = self.places[pieces] + inside * widths[pieces]
         return CurvePoints(*(np.ravel(part) for part in (places, heights, errors, slack)))
 

@@ -11,22 +11,20 @@ import numpy as np
 from sottovoce.core.question import Quantile
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, slack_deviate
+from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.protocols.quantile.answers import ThresholdAnswers
-from sottovoce.protocols.quantile.curve import ALLOWED_BEND, ThresholdCurve
+from sottovoce.protocols.quantile.curve import ThresholdCurve
+from sottovoce.protocols.quantile.ordered import likely_places
 from sottovoce.protocols.quantile.sequence import sequence
-
-INFLATED = 1.12  # of the standard errors of the curve, for what its prior hides
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdQuantiles(Evidence):
     """Quantiles of the curve through all answers about thresholds.
 
-    Method "likelihood" holds the places where the height of the curve differs from the share by no more than its error
-    allows; pieces between thresholds may bend as steeply as the densities beside them suggest. Method "anytime" holds
-    for any distribution, and after every answer at once: a confidence sequence.
+    Method "likelihood" holds the places between thresholds that the likelihood of rising shares does not rule out,
+    whatever the distribution. Method "anytime" holds after every answer at once: a confidence sequence.
     """
 
     methods: ClassVar[tuple[Method, ...]] = (Method.LIKELIHOOD, Method.ANYTIME)
@@ -87,11 +85,7 @@ class ThresholdQuantiles(Evidence):
         return sequence(self.rounds, level, 1 - confidence)
 
     def _likely(self, level: float, confidence: float) -> tuple[float, float]:
-        points = self.curve.points(0, len(self.curve.places) - 2, ALLOWED_BEND)
-        half = slack_deviate(confidence, points.slack, INFLATED * np.maximum(points.errors, 1e-300))
-        likely = points.places[np.abs(points.heights - level) <= half]
-        own = self.curve.place(level)
-        return float(likely.min(initial=own)), float(likely.max(initial=own))
+        return likely_places(self.together, level, confidence)
 
     def _as_answers(self, places: Floats) -> Floats:
         """Possible answers at these places."""

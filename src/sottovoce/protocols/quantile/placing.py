@@ -11,7 +11,7 @@ import numpy as np
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.estimate.evidence import Floats
 from sottovoce.protocols.quantile.answers import ThresholdAnswers, line_of
-from sottovoce.protocols.quantile.curve import EXPECTED_BEND, ThresholdCurve
+from sottovoce.protocols.quantile.curve import MOST_BENT, ThresholdCurve
 from sottovoce.protocols.ranges.bits import RATIO, inside, short
 
 SURE = 3.0  # standard errors by which averages of neighbours must differ from the level to rule places out
@@ -69,7 +69,7 @@ def _smaller(curve: ThresholdCurve, piece: int) -> Floats:
     """Places of other magnitudes, where most of a piece that reaches down to zero may lie close to it."""
     low, high = curve.places[piece], curve.places[piece + 1]
     inner, outer = sorted((abs(low), abs(high)))
-    if low < 0 < high or outer <= RATIO**2 * inner or curve.bends()[piece] < EXPECTED_BEND[1] * curve.shares[piece]:
+    if low < 0 < high or outer <= RATIO**2 * inner or curve.bends()[piece] < MOST_BENT * curve.shares[piece]:
         return np.empty(0)
     magnitudes = outer * RATIO ** -np.arange(1.0, SMALLER + 1)
     return np.asarray(np.sign(low + high) * magnitudes[magnitudes > inner])

@@ -45,11 +45,11 @@ class QuantileRounds(Protocol):
         epsilon: The privacy budget of one participant.
         participants: How many people are expected, for all rounds together.
         rounds: How many rounds there are, from 2 to 8.
+        takes_rest: Whether the last round asks everyone who is left, also beyond the number that is expected.
 
     Returns:
-        A protocol for `simulate`, with the estimate "quantile". Its intervals have two methods: "likelihood", from the
-        curve, and "anytime", which holds for any distribution and after every round at once, however one decides to
-        stop.
+        A protocol for `simulate`, with the estimate "quantile". Its intervals have two methods: "likelihood", and
+        "anytime", which holds after every round at once, however one decides to stop. Both hold for any distribution.
 
     Examples:
         >>> protocol = sv.QuantileRounds(sv.Interval(0, 100), ["0.5"], epsilon=1, participants=8000)
@@ -66,6 +66,7 @@ class QuantileRounds(Protocol):
     epsilon: Any
     participants: int
     rounds: int = 5
+    takes_rest: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain) or self.domain.line is None:
@@ -162,7 +163,8 @@ class QuantileRounds(Protocol):
             Arm(f"from {decimal_text(place)}", build("rr", Above(self.domain, place), epsilon=self.epsilon), weight)
             for place, weight in sorted(weights.items())
         )
-        return Round(tuple(arms), quota=None if number == self.rounds - 1 else self.sizes[number])
+        is_open = self.takes_rest and number == self.rounds - 1
+        return Round(tuple(arms), quota=None if is_open else self.sizes[number])
 
 
 @lru_cache(maxsize=16)

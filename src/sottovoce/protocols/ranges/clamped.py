@@ -36,7 +36,8 @@ class ClampedMeanRound(Protocol):
     much higher that is than the mean), "corrected" (the difference: unbiased, and noisy if the domain is wide) and
     "mean": the clamped mean, with an interval for the mean itself.
 
-    `participants` is how many are expected; `searchers` is how many others were asked to find the range.
+    `participants` is how many are expected; `searchers` is how many others were asked to find the range. `mean_square`
+    is a bound that the mean square of all numbers certainly keeps, if one is known: it limits what may lie far beyond.
     """
 
     domain: Integers | Interval
@@ -47,6 +48,7 @@ class ClampedMeanRound(Protocol):
     method: str = "designed"
     tails: Any = Decimal("0.04")
     searchers: int = 0
+    mean_square: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain) or self.domain.line is None:
@@ -65,6 +67,7 @@ class ClampedMeanRound(Protocol):
             object.__setattr__(self, name, value)
         if not 0 < self.tails <= Decimal("0.5"):
             raise reject("tails", OWNER, "a share in (0, 0.5]", self.tails)
+        object.__setattr__(self, "mean_square", check_square(OWNER, self.mean_square))
         Clamp(self.domain, self.low, self.high)  # refuses a range outside the domain
 
     @property
@@ -93,7 +96,8 @@ class ClampedMeanRound(Protocol):
         (tallies,) = history
         number = tallies[0]
         if not closing or all(tally.n for tally in tallies):
-            return range_estimates(self.domain, tallies, self.searchers)
+            square = None if self.mean_square is None else float(self.mean_square)
+            return range_estimates(self.domain, tallies, self.searchers, square)
         if not number.n:
             raise ParameterError("Nothing can be estimated yet: no number was reported.")
         silent = "Closed early: nobody was asked about a part beyond the range, so the cost of clamping is unknown."
@@ -106,3 +110,11 @@ class ClampedMeanRound(Protocol):
         """The weight of an arm about the part beyond, for its share of `tails`: enough for a few participants."""
         few = min(MOST, FEW / self.participants)
         return ceil(WEIGHTS * max(float(self.tails) * part, few))
+
+
+def check_square(owner: str, stated: Any) -> Decimal | None:
+    """A bound of a mean square, if one is stated."""
+    square = None if stated is None else check_decimal("mean_square", owner, stated)
+    if square is not None and square <= 0:
+        raise reject("mean_square", owner, "a positive number, or none", stated)
+    return square

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sottovoce.core.question import Mean
 from sottovoce.core.round import History
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Floats
@@ -81,4 +82,4 @@ def mean_from_thresholds(search: RangeSearchRounds, rounds: History | Sequence[S
     up, down = (0.0 if tail is None else tail.expected_excess for tail in (above, below))
     ends = float(search.domain.low), float(search.domain.high)
     evidence = ThresholdMeanEvidence(bits, ends, centre + up - down, FIRST + (search.rounds - 1) * LATER)
-    return Estimate.of(search.question, evidence, sources_of(tally for tallies in looks for tally in tallies))
+    return Estimate.of(Mean(search.domain), evidence, sources_of(tally for tallies in looks for tally in tallies))

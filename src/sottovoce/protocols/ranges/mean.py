@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates, reports_of
-from sottovoce.protocols.nested.sequential import Sequential
 from sottovoce.protocols.nested.walk import Rounds
-from sottovoce.protocols.ranges.clamped import ClampedMeanRound
-from sottovoce.protocols.ranges.from_thresholds import mean_from_thresholds
-from sottovoce.protocols.ranges.search import RangeSearchRounds, bits_of
+from sottovoce.protocols.ranges.after import AfterRangeSearch
+from sottovoce.protocols.ranges.clamped import ClampedMeanRound, check_square
+from sottovoce.protocols.ranges.search import OWNER, RangeSearchRounds, bits_of
 
 
 @dataclass(frozen=True, slots=True)
-class RangeSearchMean(Sequential):
+class RangeSearchMean(AfterRangeSearch):
     """Estimate a mean whose range is hardly known: short rounds find the range, the last one asks for the number.
 
     A few rounds of one bit each find the range with the smallest expected error. In the last round everyone who is left
@@ -32,6 +31,8 @@ class RangeSearchMean(Sequential):
         search: The share of participants who are asked about thresholds. Default: 15 to 40 %, more where there are few.
         tails: The share of the last round that is asked about the part beyond the range.
         rounds: The largest number of search rounds.
+        mean_square: A bound that the mean of the squared numbers certainly keeps, if you know one. It makes the
+            interval of "mean" narrower: few numbers can lie far beyond the range then.
 
     Examples:
         >>> protocol = sv.RangeSearchMean(sv.Interval(0, 100_000), epsilon=2, participants=4000)
@@ -44,6 +45,8 @@ class RangeSearchMean(Sequential):
     """
 
     unbegun: ClassVar[str] = "Closed early: some arms of the last round have no reports, so no numbers are counted."
+    # Without reports about the part beyond the range, the thresholds say more than clamped numbers.
+    needs_all_arms: ClassVar[bool] = True
     domain: Integers | Interval
     epsilon: Any
     participants: int
@@ -51,11 +54,13 @@ class RangeSearchMean(Sequential):
     search: Any = None
     tails: Any = Decimal("0.04")
     rounds: int = 6
+    mean_square: Any = None
 
     def __post_init__(self) -> None:
         checked = self.opening
         for name in ("epsilon", "participants", "search", "tails", "rounds"):
             object.__setattr__(self, name, getattr(checked, name))
+        object.__setattr__(self, "mean_square", check_square(OWNER, self.mean_square))
 
     @property
     def question(self) -> Mean:
@@ -72,18 +77,9 @@ class RangeSearchMean(Sequential):
         left = max(1, self.participants - search.searchers)
         asked = sum(map(reports_of, rounds))
         ends = search.chosen(bits_of(rounds))
-        return ClampedMeanRound(self.domain, self.epsilon, *ends, left, self.method, self.tails, asked)
+        return ClampedMeanRound(
+            self.domain, self.epsilon, *ends, left, self.method, self.tails, asked, self.mean_square
+        )
 
     def together(self, estimates: Estimates, then: Estimates) -> Estimates:
         return then
-
-    def alone(self, estimates: Estimates, rounds: Rounds) -> Estimates:
-        mean = mean_from_thresholds(self.opening, rounds)
-        return {"mean": replace(mean, missing=estimates["thresholds"].missing), **estimates}
-
-    def is_begun(self, later: Rounds) -> bool:
-        # Without reports about the part beyond the range, the thresholds say more than clamped numbers.
-        return bool(later) and all(tally.n for tally in later[0])
-
-    def effort(self) -> int:
-        return 2 * self.opening.effort()

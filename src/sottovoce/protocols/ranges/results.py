@@ -14,7 +14,7 @@ from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Mean
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.mean.clamped import CautiousMeanEvidence, RangeEvidence, SignedSumEvidence
+from sottovoce.estimate.mean.clamped import CautiousMeanEvidence, RangeEvidence, SignedSumEvidence, StatedSquare
 from sottovoce.estimate.mean.evidence import MeanEvidence
 from sottovoce.estimate.sources import sources_of
 from sottovoce.protocols.ranges.bits import threshold_of
@@ -25,7 +25,9 @@ _CORRECTED = "The mean, without the bias of clamping but with the noise of estim
 _MEAN = "The mean, estimated by that of the clamped numbers; its interval includes the possible part beyond the range"
 
 
-def range_estimates(domain: Integers | Interval, tallies: Sequence[Tally], searchers: int) -> Estimates:
+def range_estimates(
+    domain: Integers | Interval, tallies: Sequence[Tally], searchers: int, mean_square: float | None = None
+) -> Estimates:
     """The estimates of the last round: numbers first, then the share and the part beyond each end inside the domain."""
     number, *others = tallies
     ((_, range_), *beyond) = _clamps(tallies)
@@ -43,7 +45,8 @@ def range_estimates(domain: Integers | Interval, tallies: Sequence[Tally], searc
     terms = (_mean(clamped), *parts)
     corrected = SignedSumEvidence(terms, (1,) * len(terms), -constant, (least, most), "mean", _CORRECTED)
     ends = means.get("below"), means.get("above")
-    cautious = CautiousMeanEvidence((_mean(clamped),), (1,), 0.0, (least, most), "mean", _MEAN, *ends)
+    stated = None if mean_square is None else _stated(mean_square, range_, others)
+    cautious = CautiousMeanEvidence((_mean(clamped),), (1,), 0.0, (least, most), "mean", _MEAN, *ends, stated=stated)
     about = Mean(domain)
     used = [tally for tally, _ in _clamps(tallies)]
     return {
@@ -70,6 +73,18 @@ def partial_estimates(domain: Integers | Interval, tallies: Sequence[Tally]) -> 
     ends = (_mean(clamped),), (1,), 0.0, (least, most)
     cautious = CautiousMeanEvidence(*ends, "mean", _MEAN, **means, unasked=(below, above))
     return {"mean": Estimate.of(Mean(domain), cautious, sources_of([number, *used])), "clamped": clamped}
+
+
+def _stated(mean_square: float, range_: Clamp, tallies: Sequence[Tally]) -> StatedSquare:
+    """The stated bound, with the answers of those who were asked whether they lie beyond an end."""
+    counts, asked = np.zeros(2), np.zeros(2)
+    rates: Any = None
+    for tally in tallies:
+        if tally.mechanism.domain.numbers is None:
+            side = int(threshold_of(tally) != range_.low)
+            counts[side], asked[side], rates = tally.cells[side], tally.n, rates_of(tally.mechanism.channel)
+    own, other = (1.0, 0.0) if rates is None else (float(rates.own), float(rates.other))
+    return StatedSquare(mean_square, counts, asked, own, other)
 
 
 def _clamps(tallies: Sequence[Tally]) -> list[tuple[Tally, Clamp]]:

@@ -7,20 +7,22 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from math import ceil, sqrt
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from sottovoce.core.domain import Above, Domain, Integers, Interval
+from sottovoce.core.channel import Keyed
+from sottovoce.core.domain import Above, Domain, Integers, Interval, Pair
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, check_integer, check_people, decimal_text, reject
-from sottovoce.core.question import Mean
+from sottovoce.core.question import GroupMean, Mean
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.registry import names
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
 from sottovoce.core.spec_cost import ARM_EFFORT, ROUNDS_EFFORT
 from sottovoce.estimate.prior import expected_answers
+from sottovoce.mechanisms.group.common import mean_variance
 from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.ranges.bits import ThresholdBits, inside, short, spread
 from sottovoce.protocols.ranges.tails import Tail, best_distances
@@ -55,7 +57,8 @@ class RangeSearchRounds(Protocol):
 
     `participants` is how many are expected here and in the round of numbers that follows, through `method`, of which a
     share `tails` is asked about the part beyond the range. A share `search` of all is asked about thresholds (None: 15
-    to 40 %, the more the fewer they are), in at most `rounds` rounds.
+    to 40 %, the more the fewer they are), in at most `rounds` rounds. With `by` answers are pairs of a group and a
+    number, and the range is for the means of these groups.
     """
 
     domain: Integers | Interval
@@ -65,13 +68,15 @@ class RangeSearchRounds(Protocol):
     search: Any = None
     tails: Any = Decimal("0.04")
     rounds: int = 6
+    by: Domain | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain) or self.domain.line is None:
             raise reject("domain", OWNER, "an Interval or Integers of any width", self.domain)
+        methods = names(type(self.question))
         budget = check_epsilon(OWNER, self.epsilon)
-        if self.method not in names(Mean):
-            raise reject("method", OWNER, f"one of {', '.join(names(Mean))}", self.method)
+        if self.method not in methods:
+            raise reject("method", OWNER, f"one of {', '.join(methods)}", self.method)
         participants = check_people("participants", OWNER, self.participants)
         tails = check_decimal("tails", OWNER, self.tails)
         if not 0 < tails <= Decimal("0.5"):
@@ -93,9 +98,9 @@ class RangeSearchRounds(Protocol):
             raise reject("domain", OWNER, "a domain with numbers between its ends", self.domain)
 
     @property
-    def question(self) -> Mean:
+    def question(self) -> Mean | GroupMean:
         """The question that the range is for."""
-        return Mean(self.domain)
+        return Mean(self.domain) if self.by is None else GroupMean(self.by, self.domain)
 
     def effort(self) -> int:
         return ROUNDS_EFFORT + ARM_EFFORT * self.rounds * (FIRST + LATER) + effort_of(self.method, self.epsilon)
@@ -124,10 +129,14 @@ class RangeSearchRounds(Protocol):
     def _ask(self, near: Sequence[Decimal], quota: int, far: Sequence[Decimal] = ()) -> Round:
         weights = dict.fromkeys(far, 1) | dict.fromkeys(near, NEAR_WEIGHT)
         arms = (
-            Arm(f"from {decimal_text(threshold)}", self._build(Above(self.domain, threshold)), weight)
+            Arm(f"from {decimal_text(threshold)}", self._build(Above(self._asked, threshold)), weight)
             for threshold, weight in sorted(weights.items())
         )
         return Round(tuple(arms), quota=quota)
+
+    @property
+    def _asked(self) -> Integers | Interval | Pair:
+        return self.domain if self.by is None else Pair(self.by, self.domain)
 
     def _build(self, domain: Domain) -> Mechanism:
         return build("rr", domain, epsilon=self.epsilon)
@@ -199,9 +208,17 @@ class RangeSearchRounds(Protocol):
         """The range with the least expected error."""
         return _best(self, bits)
 
+    def holding(self, bits: ThresholdBits, share: float) -> tuple[Decimal, Decimal]:
+        """The range beyond whose ends this share is expected on either side, in few digits, rounded outward."""
+        centre, below, above = self.sides(bits)
+        left, right = (0.0 if tail is None else tail.distance(share) for tail in (below, above))
+        return self._outward((centre - left, centre + right))
+
     def chosen(self, bits: ThresholdBits) -> tuple[Decimal, Decimal]:
         """The range with the least expected error, in few digits, rounded outward."""
-        best = self._best(bits)
+        return self._outward(self._best(bits))
+
+    def _outward(self, best: tuple[float, float]) -> tuple[Decimal, Decimal]:
         width = best[1] - best[0]
         low, high = (short(end, width / 50, toward=toward) for end, toward in zip(best, ("down", "up"), strict=True))
         if self.domain.whole is not None:
@@ -215,7 +232,11 @@ class RangeSearchRounds(Protocol):
     def noise(self) -> float:
         """The standard error of the mean of the last round by noise, in units of the width."""
         unit = Interval(0, 1)
-        one = build(self.method, unit, epsilon=self.epsilon).average_variance(expected_answers(unit))
+        if self.by is None:
+            one = build(self.method, unit, epsilon=self.epsilon).average_variance(expected_answers(unit))
+        else:  # of a group's mean, averaged over the groups
+            mechanism = build(self.method, Pair(self.by, unit), epsilon=self.epsilon)
+            one = mean_variance(cast(Keyed, mechanism.channel))
         left = max(1.0, (self.participants - self.searchers) * (1 - float(self.tails)))
         return sqrt(one / left)
 

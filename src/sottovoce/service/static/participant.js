@@ -11,7 +11,7 @@ const words = JSON.parse(form.dataset.words, (_, text) => (typeof text === "stri
 const MARK = (1.5).toLocaleString(lang)[1];
 const MOST_LISTED = 6; // answers of a report that is a set
 const TROUBLE = { privacy: "refused", network: "offline" };
-const KNOWN = ["closed", "not_begun", "answered", "opted_out", "invitation", "no_storage", "outdated"];
+const KNOWN = ["closed", "not_begun", "answered", "waiting", "opted_out", "invitation", "no_storage", "outdated"];
 let study = null;
 let screens = []; // of the question that the device drew, or of all
 let answers = null;
@@ -269,10 +269,20 @@ function outcome(state) {
   document.querySelector(".thanks > svg").classList.toggle("faint", ["refused", "queued"].includes(fate(state)));
 }
 
+/** The state of a study; of a repeated one that is not asked now, whether this device has a turn later, with its date. */
+async function turn(state) {
+  if (!study.facts.repeat || !["answered", "waiting"].includes(state)) return state;
+  const day = await study.nextTurn();
+  if (!day) return "no_turn";
+  const date = new Date(day).toLocaleDateString(lang, { dateStyle: "long", timeZone: "UTC" });
+  for (const one of all("[data-turn]")) one.textContent = date;
+  return "waiting";
+}
+
 /** What this device knows by now: also what another tab did, or that the study was closed. */
 async function know() {
   const before = here;
-  const [state, sent, spent] = [await study.state(), await study.sent(), await study.spent()];
+  const [state, sent, spent] = [await turn(await study.state()), await study.sent(), await study.spent()];
   get("told").dataset.empty = sent.length ? "no" : "yes";
   get("history").replaceChildren(
     ...sent.map((entry) => {
@@ -298,7 +308,7 @@ async function know() {
   const told = document.querySelector(".notice[data-notice]:not([hidden])")?.dataset.notice;
   if (takenBack) tell("outdated");
   else if (state === "opted_out" ? told !== state || here.step !== "notice" : state !== "open" && !finished && told !== state) tell(state);
-  else if (state === "open" && here.step === "notice" && ["answered", "opted_out"].includes(told)) show("welcome");
+  else if (state === "open" && here.step === "notice" && ["answered", "waiting", "opted_out"].includes(told)) show("welcome");
 }
 
 /** Ask only what the device drew, below the text of the arm that it drew with it. */

@@ -12,17 +12,22 @@ from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.study.experiments.arms import POWER, StudyExperiment
 
 if TYPE_CHECKING:
+    from sottovoce.study.study import Study
     from sottovoce.study.study_plan import StudyPlan
 
 
-def in_smallest(experiment: StudyExperiment | None, n: int) -> int:
-    """How many of n participants are in the smallest arm, for which plans are made; all where there are no arms."""
-    return n if experiment is None else max(1, int(n * experiment.smallest))
+def in_smallest(study: Study, n: int) -> int:
+    """How many of n participants plans are made for: those of the smallest arm, or of one wave of a repeated study."""
+    if study.repeat is not None:
+        return max(1, n // study.repeat.window)
+    return n if study.experiment is None else max(1, int(n * study.experiment.smallest))
 
 
-def in_all(experiment: StudyExperiment | None, n: int) -> int:
-    """How many participants there are if n are in the smallest arm."""
-    return n if experiment is None else math.ceil(n / experiment.smallest)
+def in_all(study: Study, n: int) -> int:
+    """How many participants there are if n are in the smallest arm, or in one wave."""
+    if study.repeat is not None:
+        return n * study.repeat.window
+    return n if study.experiment is None else math.ceil(n / study.experiment.smallest)
 
 
 def asked_in_arms(procedure: Mechanism | Protocol, name: str, experiment: StudyExperiment | None) -> Protocol:

@@ -99,7 +99,9 @@ def _draw_short_mask(codes, words, at, k, keep, outcomes, reciprocals, last, bit
         some = slice(start, min(start + _AT_ONCE, codes.shape[0]))
         _draw_places(words[some], at, keep, outcomes, reciprocals, last, bits, places, kept, redo[some])
         _transpose(places, places_by_step)
-        places_by_step[0] += (_NOWHERE - places_by_step[0]) * kept  # without a branch
+        # Without a branch. Of whole rows Numba would compile the error about their shapes too, which takes seconds.
+        for r in range(_AT_ONCE):
+            places_by_step[0, r] += (_NOWHERE - places_by_step[0, r]) * kept[r]
         _replace_repeats(places_by_step, k, lower, upper)
         _insert_codes(lower, upper, codes[some], kept, out[some])
 

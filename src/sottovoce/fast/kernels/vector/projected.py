@@ -52,11 +52,11 @@ def _project(codes, public, padded, out):
     size = codes.shape[1]
     for i in range(codes.shape[0]):
         _public_draws(public[i, 0], public[i, 1], signs, dithers)
-        values[:size] = codes[i]
         values[size:] = 0.0
         out[i] = 0.0
         square = 0.0
         for j in range(size):
+            values[j] = codes[i, j]
             square += codes[i, j] * codes[i, j]
         for sign in ROUNDS:
             _turn(values, signs, sign)

@@ -35,7 +35,8 @@ def _draw(codes, words, at, keep, sphere, size, norm, above, below, reach, out):
             word = words[i, at + j]
             numbers[j] = (np.float64(word >> np.uint64(12)) + 0.5) / 4503599627370496.0
             dithers[j] = (np.float64(word & np.uint64(4095)) + 0.5) / 4096.0
-        pole[:] = codes[i]
+        for j in range(size):
+            pole[j] = codes[i, j]
         inside = (words[i, at + 1] >> np.uint64(11)) < keep
         share = _signed_share(inside, numbers[2], above, below)
         along = math.cos(_cap(abs(share), size, norm, True)) if sphere else _tail(abs(share))
