@@ -105,7 +105,7 @@ class CopulaRounds(Protocol):
         return Select(record, record.labels())
 
     def effort(self) -> int:
-        return ARM_EFFORT * (len(self.record.fields) + comb(len(self.record.fields), 2))
+        return ARM_EFFORT * comb(len(self.record.fields) + 1, 2)
 
     # --- rounds -----------------------------------------------------------------------------------------
     def _wave(self, name: str) -> Mechanism:
