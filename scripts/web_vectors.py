@@ -96,6 +96,7 @@ OTHERS: tuple[tuple[str, Any, Sequence[Any]], ...] = (
     ("mask", sv.Sets(range(70), 5), [[], [0, 69], [3, 4, 5, 6, 7]]),
     ("cells", sv.Sets(range(300), 3), [[], [0, 299], [3, 4, 5]]),
     ("options", sv.Sets(range(70), 70), [[], [0, 69], list(range(70))]),
+    ("options", sv.Ranking(["bus", "car", "bike"]), [["car", "bus", "bike"], ["bike", "car", "bus"]]),
     ("square-wave", sv.Circle(24), [0, 12.5, 24]),
     ("square-wave", sv.Interval(0, 14, step="0.5"), [0, 3.5, 14]),
 )

@@ -46,6 +46,7 @@ from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
+from sottovoce_experiments.sets import rankings as set_rankings
 from sottovoce_experiments.survey import tables as survey
 from sottovoce_experiments.tables import bits as table_bits
 from sottovoce_experiments.tables import coverage as table_coverage
@@ -87,6 +88,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     boxes_coverage.EXPERIMENT,
     set_designs.EXPERIMENT,
     set_baskets.EXPERIMENT,
+    set_rankings.EXPERIMENT,
     table_designs.EXPERIMENT,
     table_coverage.EXPERIMENT,
     table_fits.EXPERIMENT,

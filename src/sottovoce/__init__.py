@@ -12,7 +12,8 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Ball", "Box", "Categories", "Circle", "Integers", "Interval", "Pair", "Record", "Sets", "Sparse", "Text",
+            "Ball", "Box", "Categories", "Circle", "Integers", "Interval", "Pair", "Ranking", "Record", "Sets",
+            "Sparse", "Text",
         )
     },
     **{

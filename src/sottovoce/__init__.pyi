@@ -9,6 +9,7 @@ from sottovoce.core.domain import Circle as Circle
 from sottovoce.core.domain import Integers as Integers
 from sottovoce.core.domain import Interval as Interval
 from sottovoce.core.domain import Pair as Pair
+from sottovoce.core.domain import Ranking as Ranking
 from sottovoce.core.domain import Record as Record
 from sottovoce.core.domain import Sets as Sets
 from sottovoce.core.domain import Sparse as Sparse
@@ -108,6 +109,7 @@ __all__ = [
     "QuantileRounds",
     "Range",
     "RangeSearchMean",
+    "Ranking",
     "Record",
     "ReportError",
     "Reports",

@@ -13,10 +13,10 @@ from sottovoce.core.domain import Integers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.registry import mechanism
 from sottovoce.design.compression import distortion_of
-from sottovoce_experiments.experiment import Experiment, Late, Row
+from sottovoce_experiments.experiment import Experiment, Late
 from sottovoce_experiments.frequencies.data import shares_of
 from sottovoce_experiments.frequencies.published import PAGE
-from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.page import PageColumn, Row, Section
 from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sources import ADULT
 
@@ -43,7 +43,7 @@ def laws(name: str) -> list[list[float]]:
     return [padded[0], *(np.roll(law, place).tolist() for place, law in enumerate(padded[1:], 1))]
 
 
-def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
+def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[dict[str, Any]]:
     """The least epsilon, and that of randomized response with the same distortion on all categories."""
     prior, change = laws(point["answers"]), float(point["distortion"])
     k = len(prior[0])

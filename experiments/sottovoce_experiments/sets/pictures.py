@@ -19,9 +19,8 @@ def variances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
         axes.plot(*zip(*shown, strict=True), ".", label=method)
     axes.axhline(1, color="grey", linewidth=0.8)
     axes.set_yscale("log")
-    axes.set_xticks(
-        range(len(rows)), [f"{row['items']}, {row['most']}, {row['epsilon']:g}" for row in rows], rotation=90
-    )
+    names = [f"{row['items']}, {row['most']}, {row['epsilon']:g}" for row in rows]
+    axes.set_xticks(range(len(rows)), names, rotation=90)
     axes.set_ylabel("variance over the bound")
     axes.legend()
     return figure
@@ -36,9 +35,22 @@ def coverage(experiment: Experiment, rows: Sequence[Row]) -> Figure:
         shown = [(place, row[kind]) for place, row in enumerate(rows) if row[kind] is not None]
         axes.plot(*zip(*shown, strict=True), ".", label=kind)
     axes.axhline(0.95, color="grey", linewidth=0.8)
-    axes.set_xticks(
-        range(len(rows)), [f"{row['case']}, {row['method']}, {row['epsilon']:g}" for row in rows], rotation=90
-    )
+    names = [f"{row['case']}, {row['method']}, {row['epsilon']:g}" for row in rows]
+    axes.set_xticks(range(len(rows)), names, rotation=90)
     axes.set_ylabel("share of intervals that hold the truth")
+    axes.legend()
+    return figure
+
+
+def distances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The distance of each method, a mark for each cell."""
+    figure = Figure(figsize=(6.4, 4.4))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    for method in experiment.methods:
+        axes.plot([row[method] for row in rows], ".", label=method)
+    names = [f"{row['crowd']}, {row['items']}, {row['epsilon']:g}" for row in rows]
+    axes.set_xticks(range(len(rows)), names, rotation=90)
+    axes.set_ylabel("Kendall's distance")
     axes.legend()
     return figure

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Record
     from sottovoce.core.domain.powers import Powers
-    from sottovoce.core.domain.sets import Sets
+    from sottovoce.core.domain.ranking import SetDomain
     from sottovoce.core.domain.sparse import Sparse
 
 
@@ -81,11 +81,12 @@ def _sparse(domain: Sparse, channel: Channel) -> None:
         raise MismatchError(f"A {channel.kind} channel for {taken} does not fit this domain of sparse vectors.")
 
 
-def _sets(domain: Sets, channel: Hitting | Spread | AskedOptions) -> None:
-    if (channel.items, channel.most) != (len(domain.items), domain.most):
+def _sets(domain: SetDomain, channel: Hitting | Spread | AskedOptions) -> None:
+    items = len(domain.labels())
+    if (channel.items, channel.most) != (items, domain.most):
         raise MismatchError(
             f"A channel for at most {channel.most} of {channel.items} items does not fit sets of at most {domain.most}"
-            f" of {len(domain.items)} items."
+            f" of {items} items."
         )
 
 
@@ -160,9 +161,7 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("vector-part", "each", _parts),
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
-    ("sets", "hitting", _sets),
-    ("sets", "spread", _sets),
-    ("sets", "options", _sets),
+    *((kind, node, _sets) for kind in ("sets", "ranking") for node in ("hitting", "spread", "options")),
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),
     (None, Coordinates, _coordinates),

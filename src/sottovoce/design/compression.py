@@ -68,7 +68,7 @@ def build(
     else:
         kept, channel = _least(laws, kept, _wanted(distortion, laws[:, kept]))
         budget = budget_of(NAME, channel.ratio())
-    view = domain if len(kept) == k else Merged(domain, _classes(kept, k))
+    view = domain if len(kept) == k else Merged(domain, tuple(_classes(kept, k)))
     return Mechanism(NAME, Frequency(view), channel, budget, CountOutputs())
 
 

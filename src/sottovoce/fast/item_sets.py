@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Sets
+from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.errors import DomainError
 from sottovoce.fast.encode import in_python, one_by_one, refuse
 
 Rows = NDArray[np.uint64]
 
 
-def set_codes(domain: Sets, values: Any) -> Rows:
+def set_codes(domain: SetDomain, values: Any) -> Rows:
     """The codes of answers: lists of items, or a table of truth values with a column for each item."""
     table = values.to_numpy() if hasattr(values, "iloc") and getattr(values, "ndim", 0) == 2 else values
     if isinstance(table, np.ndarray) and table.ndim == 2:
@@ -27,12 +27,12 @@ def set_codes(domain: Sets, values: Any) -> Rows:
     return code_rows(domain, one_by_one(domain, listed))
 
 
-def _table(domain: Sets, table: NDArray[Any]) -> Rows:
+def _table(domain: SetDomain, table: NDArray[Any]) -> Rows:
     if isinstance(table, np.ma.MaskedArray):
         raise DomainError("Masked arrays are not supported: pass a plain NumPy array.", domain=domain)
-    if table.dtype != bool or table.shape[1] != len(domain.items):
+    if table.dtype != bool or table.shape[1] != len(domain.labels()):
         raise DomainError(
-            f"A table of sets has {len(domain.items)} columns of truth values, one for each item.", domain=domain
+            f"A table of sets has {len(domain.labels())} columns of truth values, one for each item.", domain=domain
         )
     refuse(domain, table, table.sum(axis=1) > domain.most)
     lanes = -(-table.shape[1] // 64)
@@ -41,8 +41,8 @@ def _table(domain: Sets, table: NDArray[Any]) -> Rows:
     return np.ascontiguousarray(packed).view("<u8").astype(np.uint64, copy=False)
 
 
-def code_rows(domain: Sets, codes: Iterable[int]) -> Rows:
+def code_rows(domain: SetDomain, codes: Iterable[int]) -> Rows:
     """Codes of single answers as a batch holds them."""
-    width = 8 * -(-len(domain.items) // 64)
+    width = 8 * -(-len(domain.labels()) // 64)
     raw = b"".join(code.to_bytes(width, "little") for code in codes)
     return np.frombuffer(raw, "<u8").reshape(-1, width // 8).astype(np.uint64, copy=False)

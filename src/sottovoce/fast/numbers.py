@@ -30,6 +30,7 @@ from sottovoce.core.domain import (
     Interval,
     Pair,
     Powers,
+    Ranking,
     Record,
     Sets,
     Sparse,
@@ -79,8 +80,9 @@ def _(domain: Sparse, channel: Channel, values: Any, threads: int | None) -> NDA
     return slot_codes(domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads))
 
 
-@_codes.register
-def _(domain: Sets, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+@_codes.register(Ranking)
+@_codes.register(Sets)
+def _(domain: Sets | Ranking, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
     return set_codes(domain, values)
 
 

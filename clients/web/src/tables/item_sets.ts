@@ -9,6 +9,7 @@ import { count, define, integer, listOf, ranged, valid } from "../core/read";
 import { Categories, Domain, DOMAINS, outside } from "../domain/domain";
 
 const MOST_ITEMS = 1n << 16n;
+const MOST_RANKED = 100;
 const MOST_HELD = 1n << 10n;
 const LEAST = 1n << 20n; // units of the rarest first hit
 
@@ -50,6 +51,48 @@ class Sets extends Domain {
     const items = written.split(";").map((one) => one.trim());
     return items.filter((one) => one).map((one) => this.listed.typed(one));
   }
+}
+
+/** All of a list of items in order. The code has one bit for each pair, 1 if the item that is listed earlier comes first. */
+class Ranking extends Domain {
+  readonly listed: Categories;
+  private readonly ranked: Categories;
+  constructor(items: (string | bigint)[]) {
+    super();
+    this.ranked = new Categories(items);
+    valid(items.length >= 3 && items.length <= MOST_RANKED, "items");
+    valid(items.every((one) => typeof one === "bigint" || (one && one === one.trim() && !one.includes(">"))), "items");
+    this.listed = new Categories(pairs(items.length).map(([first, second]) => `${items[first]} before ${items[second]}`));
+    this.ticks = `${this.listed.size} ${this.listed.size}`;
+  }
+  encode(value: unknown): bigint {
+    const { values } = this.ranked;
+    const mustBe = `a list of all ${values.length} items of the question in order, each of them once`;
+    if (!Array.isArray(value) || value.length !== values.length) return outside(mustBe);
+    const places: number[] = [];
+    value.forEach((item, place) => {
+      try {
+        places[Number(this.ranked.encode(item))] = place;
+      } catch {
+        outside(mustBe);
+      }
+    });
+    if (Object.keys(places).length !== values.length) return outside(mustBe);
+    return pairs(values.length).reduce((code, [first, second], pair) => code | (BigInt(places[first]! < places[second]!) << BigInt(pair)), 0n);
+  }
+  override label(code: bigint): string {
+    return this.listed.label(code);
+  }
+  /** Items with `>` between them, the best one first. */
+  override typed(written: string): unknown {
+    return written.split(">").map((one) => this.ranked.typed(one.trim()));
+  }
+}
+
+function pairs(count: number): [number, number][] {
+  return Array.from({ length: count }, (_, first) => first).flatMap((first) =>
+    Array.from({ length: count - first - 1 }, (_, place): [number, number] => [first, first + 1 + place]),
+  );
 }
 
 /** A subset of the items and fillers that is likelier if it contains any element that a person holds. */
@@ -287,10 +330,9 @@ function subsets(items: bigint, most: number): bigint {
 }
 
 const number = integer();
-define(DOMAINS, "sets", Sets, {
-  items: listOf((value) => (typeof value === "string" ? value : number(value))),
-  most: number,
-});
+const named = listOf((value) => (typeof value === "string" ? value : number(value)));
+define(DOMAINS, "sets", Sets, { items: named, most: number });
+define(DOMAINS, "ranking", Ranking, { items: named });
 define(NODES, "hitting", Hitting, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), picked: integer(), hit: unit });
 define(NODES, "spread", Spread, { items: integer(2n, MOST_ITEMS), inner: channelFrom, bits: integer() });
 define(NODES, "options", Options, { items: integer(2n, MOST_ITEMS), most: integer(), inner: channelFrom, bits: integer() });

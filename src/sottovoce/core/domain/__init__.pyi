@@ -16,6 +16,7 @@ from sottovoce.core.domain.plain import Integers as Integers
 from sottovoce.core.domain.plain import Interval as Interval
 from sottovoce.core.domain.plain import Record as Record
 from sottovoce.core.domain.powers import Powers as Powers
+from sottovoce.core.domain.ranking import Ranking as Ranking
 from sottovoce.core.domain.sets import Sets as Sets
 from sottovoce.core.domain.sparse import Sparse as Sparse
 from sottovoce.core.domain.text import Text as Text

@@ -36,6 +36,7 @@ KINDS = {
     "prefix": "core.domain.views:Prefix",
     "record": "core.domain.plain:Record",
     "select": "core.domain.views:Select",
+    "ranking": "core.domain.ranking:Ranking",
     "sets": "core.domain.sets:Sets",
     "sparse": "core.domain.sparse:Sparse",
     "square": "core.domain.views:Square",
@@ -104,6 +105,11 @@ class Domain(Declared, ABC):
     @property
     def listed(self) -> Domain | None:
         """The items as a domain of their own, where an answer is a set of items."""
+        return None
+
+    @property
+    def ranked(self) -> Domain | None:
+        """The items as a domain of their own, where an answer is an order of all items."""
         return None
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.domain.base import Domain
-from sottovoce.core.domain.sets import Sets
+from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question
 
@@ -16,7 +16,7 @@ class SetShares(Question):
     """Ask "tick all that apply": the share of people who hold each item, and how many items people hold.
 
     Args:
-        domain: The items, as `Sets`.
+        domain: The items, as `Sets`; or a `Ranking`, for the share of people who put one item before another.
 
     Examples:
         >>> ways = sv.SetShares(sv.Sets(["bus", "car", "bike", "train"], most=2))
@@ -31,7 +31,7 @@ class SetShares(Question):
     noun: ClassVar[str] = "share"
     is_share: ClassVar[bool] = True
     has_one_choice: ClassVar[bool] = False
-    domain: Sets
+    domain: SetDomain
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Domain) or self.domain.listed is None:

@@ -13,11 +13,11 @@ import numpy as np
 from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Itemised
 from sottovoce.core.declared import delegated
-from sottovoce.core.domain import Sets
+from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_people
-from sottovoce.core.question import Question
+from sottovoce.core.params import check_people, reject
+from sottovoce.core.question import Question, SetShares
 from sottovoce.core.statistic.asked import CountAsked, asked_bits
 from sottovoce.core.statistic.items import CountItems
 from sottovoce.estimate.axes import Axes
@@ -31,6 +31,7 @@ from sottovoce.estimate.frequency.supports import BitsEvidence, SupportsEvidence
 from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.set_shares.pairs import PairScores
+from sottovoce.estimate.set_shares.rankings import METHODS, PlacesEvidence, in_order
 from sottovoce.estimate.set_shares.sizes import SizesEvidence
 from sottovoce.tally.tally import Tally
 
@@ -50,6 +51,39 @@ class SetEstimate(Estimate):
         if sizes is None:
             raise ParameterError("The numbers of items are read from one tally with all items.")
         return Estimate.of(self.question, sizes, self.sources, simulated=self.simulated)
+
+    @property
+    def places(self) -> Estimate:
+        """Return the mean place of each item of a ranking, 1 for the best, with intervals."""
+        evidence = PlacesEvidence(self.evidence, self._ranked(), cast(SetShares, self.question))
+        return Estimate.of(self.question, evidence, self.sources, simulated=self.simulated)
+
+    def order(self, *, method: str = "borda", seed: int = 0) -> list[object]:
+        """Return the items of a ranking in the order that the crowd prefers, the best one first.
+
+        Args:
+            method: "borda" orders items by their mean place. "kwiksort" sorts them around random pivots, as
+                LDPKwikSort does.
+            seed: Draws the pivots of "kwiksort".
+
+        Returns:
+            The items. Neighbours whose places differ by less than their errors may be in the wrong order.
+
+        Raises:
+            ParameterError: The answers are not rankings, or there is no such method.
+        """
+        ranked = self._ranked()
+        if method not in METHODS:
+            raise reject("method", "order", " or ".join(map(repr, METHODS)), method)
+        return [ranked[item] for item in in_order(len(ranked), self.evidence.values(), method, seed)]
+
+    def _ranked(self) -> tuple[object, ...]:
+        """The items of a ranking whose pairs are all estimated."""
+        domain = None if self.question is None else self.question.domain
+        ranked = None if domain is None else domain.ranked
+        if domain is None or ranked is None or len(self.evidence.values()) != len(domain.labels()):
+            raise ParameterError("Only rankings, estimated with all of their pairs, have an order of items.")
+        return tuple(ranked.labels())
 
 
 class ItemShares(BitsEvidence):
@@ -184,12 +218,12 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Tar
 
 def check_shares(mechanism: Mechanism, shares: Any) -> Floats:
     """Shares of items, each from 0 to 1, of which people hold at most as many as they may."""
-    domain = cast(Sets, mechanism.domain)
+    domain = cast(SetDomain, mechanism.domain)
     try:
         truth = np.asarray(shares, float)
     except (TypeError, ValueError):
         truth = np.empty(0)
-    items = len(domain.items)
+    items = len(domain.labels())
     if truth.shape != (items,) or not (truth.min() >= 0 and truth.max() <= 1):
         raise ParameterError(f"The 'shares' parameter of variance must be {items} shares from 0 to 1.")
     if truth.sum() > domain.most + 1e-9:

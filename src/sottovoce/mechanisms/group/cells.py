@@ -33,7 +33,8 @@ def build(question: WithinGroups, *, epsilon: Any, value_epsilon: Any = None) ->
     Reference: Raab, Bohr, Klede, Gmeiner, Eskofier, PoPETs 2025(4), section 6.3.4.
     """
     budget = check_epsilon(NAME, epsilon)
-    cells = Cells(question.domain, question.reasons)
+    pair: Any = question.domain
+    cells = Cells(pair, question.reasons)
     if not question.counts_answers or cells.size > MOST_CELLS or cells.groups < 2 or cells.values < 2:
         raise ParameterError(
             f"{NAME} is for shares within groups, with at least two groups and at most {MOST_CELLS} cells."

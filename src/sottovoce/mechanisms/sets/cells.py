@@ -35,7 +35,7 @@ def build(domain: Domain, *, epsilon: Any, cells: int | None = None) -> Mechanis
     """
     budget = check_epsilon("cells", epsilon)
     sets = checked_sets("cells", domain)
-    items, most, ratio = len(sets.items), sets.most, odds(budget)
+    items, most, ratio = len(sets.labels()), sets.most, odds(budget)
     least = max(2, most)
     count = best_cells(most, ratio) if cells is None else check_integer("cells", "cells", cells, least, MOST_CELLS)
     size = best_size(count, most, ratio, spread=True)

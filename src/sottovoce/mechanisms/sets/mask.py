@@ -8,7 +8,7 @@ from typing import Any, cast
 from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel.finite.hitting import MAX_MOST, Hitting, hit_units
 from sottovoce.core.domain import Domain
-from sottovoce.core.domain.sets import Sets
+from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, shown
@@ -55,7 +55,7 @@ def masked(name: str, domain: Domain, epsilon: Any, picked: int | None) -> Mecha
         raise ParameterError(
             f"The 'domain' parameter of {name} must have at most {MAX_MOST} items in an answer.", str(sets.most)
         )
-    items, most, ratio = len(sets.items), sets.most, odds(budget)
+    items, most, ratio = len(sets.labels()), sets.most, odds(budget)
     if most > MAX_MOST:
         raise ParameterError(
             f"The 'domain' parameter of {name} must have at most {MAX_MOST} items in an answer.", str(most)
@@ -65,12 +65,12 @@ def masked(name: str, domain: Domain, epsilon: Any, picked: int | None) -> Mecha
     return Mechanism(name, SetShares(sets), channel, budget, CountItems())
 
 
-def checked_sets(name: str, domain: Domain) -> Sets:
+def checked_sets(name: str, domain: Domain) -> SetDomain:
     """The domain as sets of items; another one is refused."""
     if domain.listed is None:
         sentence = f"The 'domain' parameter of {name} must have sets of items as answers, such as Sets([...], most=3)."
         raise ParameterError(sentence, shown(domain), parameter="domain")
-    return cast(Sets, domain)
+    return cast(SetDomain, domain)
 
 
 def best_size(items: int, most: int, ratio: Fraction, *, spread: bool = False) -> int:

@@ -33,9 +33,10 @@ def build(domain: Domain, *, epsilon: Any, asked: int | None = None) -> Mechanis
     """
     budget = check_epsilon("options", epsilon)
     sets = checked_sets("options", domain)
-    ratio, most = odds(budget), min(MAX_ASKED, len(sets.items))
+    ratio, items = odds(budget), len(sets.labels())
+    most = min(MAX_ASKED, items)
     count = best_asked(most, ratio) if asked is None else check_integer("asked", "options", asked, 1, most)
-    channel = AskedOptions(len(sets.items), sets.most, patterns(count, ratio))
+    channel = AskedOptions(items, sets.most, patterns(count, ratio))
     return Mechanism("options", SetShares(sets), channel, budget, CountAsked())
 
 

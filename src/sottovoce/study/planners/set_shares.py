@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.domain.sets import Sets
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
@@ -32,7 +33,7 @@ class SetSharesPlanner(Planner):
     """Without a prior people are assumed to hold half of the items that they may, all equally common; with the prior
     "rare" the error is that of an item that nobody holds."""
 
-    domain: Sets
+    domain: SetDomain
     truth: NDArray[np.float64]
     is_rare: bool
     methods: tuple[str, ...]
@@ -40,7 +41,7 @@ class SetSharesPlanner(Planner):
 
     @property
     def subject(self) -> str:
-        return f"Shares of {len(self.domain.items)} items, of which a person holds at most {self.domain.most}"
+        return f"Shares of {len(self.domain.labels())} items, of which a person holds at most {self.domain.most}"
 
     @property
     def measure(self) -> str:
@@ -74,7 +75,7 @@ class SetSharesPlanner(Planner):
         return RootWays(tuple(options), least)
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
-        if self.domain.most > 1:
+        if self.domain.ranked is None and self.domain.most > 1:
             fewer = build(best.method, Sets(self.domain.items, self.domain.most - 1), epsilon=epsilon)
             rare = np.zeros(len(self.domain.items))
             ratio = math.sqrt(float(fewer.variance(rare, 1)[0] / best.mechanism.variance(rare, 1)[0]))
@@ -89,7 +90,7 @@ def planner(request: Request) -> SetSharesPlanner:
     """Checks the request; the prior is the expected share of each item."""
     request.refuse_mechanism()
     domain: Any = request.question.domain
-    methods, size = tuple(request.registered(SetShares)), len(domain.items)
+    methods, size = tuple(request.registered(SetShares)), len(domain.labels())
     is_rare = isinstance(request.prior, str) and request.prior == RARE
     if is_rare:
         truth = np.zeros(size)
@@ -100,12 +101,12 @@ def planner(request: Request) -> SetSharesPlanner:
     return SetSharesPlanner(domain, truth, is_rare, methods, request.target)
 
 
-def _shares(prior: Any, domain: Sets) -> NDArray[np.float64]:
+def _shares(prior: Any, domain: SetDomain) -> NDArray[np.float64]:
     try:
         shares = np.asarray(prior, float)
     except (TypeError, ValueError):
         shares = np.empty(0)
-    size = len(domain.items)
+    size = len(domain.labels())
     inside = shares.shape == (size,) and shares.min() >= 0 and shares.max() <= 1
     if not inside or shares.sum() > domain.most + 1e-9:
         raise reject("prior", OWNER, f"{size} shares that sum to at most {domain.most}, or {RARE!r}", prior)

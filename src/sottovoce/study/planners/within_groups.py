@@ -222,7 +222,9 @@ def planner(request: Request) -> WithinPlanner:
         noun = question.question.noun
         raise ParameterError(f"A plan for a {noun} needs a prior: of answers all around it is undefined.")
     # Cells have no order that waves and series could use.
-    others = None if request.methods is None else replace(request, methods=[m for m in request.methods if m != KEYED])
+    wanted = None if request.methods is None else tuple(one for one in request.methods if one != KEYED)
     keyed = request.methods is not None and KEYED in request.methods
-    methods = METHODS if others is None else tuple(others.registered(Distribution)) if others.methods else ()
+    methods: tuple[str, ...] = METHODS if wanted is None else ()
+    if wanted:
+        methods = tuple(replace(request, methods=wanted).registered(Distribution))
     return WithinPlanner(question, methods, sizes, tuple(inside[:groups]), request.level, request.target, keyed)
