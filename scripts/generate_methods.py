@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from sottovoce.study.workloads import error_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "methods/index.md"
 EPSILON, SIZE, BUCKETS = 1, 128, 64
+TWO_DISTRIBUTIONS = (("one-bit",), ("grr", "hadamard"))
 SLOTS = ("Law", "Privacy", "Estimator", "Cost", "Reference")
 WORK = {
     CountOutputs: "one count",
@@ -163,12 +165,13 @@ Shares of boxes over several numbers or ordered categories. Numbers at epsilon {
 TESTS = f"""
 ## Tests of many categories
 
-Public half-sets tell whether two samples have the same shares; they do not estimate these shares. [Tests](tests.md)
-says when to take them. Numbers at epsilon {EPSILON} for {SIZE} categories.
+Reports about public sets are made for tests; they do not estimate the shares of answers. [Tests](tests.md) says when to
+take them. Numbers at epsilon {EPSILON} for {SIZE} categories.
 
-- *participants*: how many two samples need together for a test that sees a root mean square difference of the shares
-  of 0.01 with power 0.8.
-- *best oracle*: how many the best oracle needs for its chi-square test of all shares.
+- *participants*: of `half-sets`, how many two samples need together for a test that sees a root mean square difference
+  of the shares of 0.01 with power 0.8. Of `one-bit`, how many one sample needs for the likelihood ratio of equal and
+  rising shares, at a total variation distance of 0.05.
+- *best oracle*: how many the best oracle needs for its test of the same.
 
 | name | what it is | participants | best oracle | bytes | cells |
 |---|---|---|---|---|---|
@@ -326,6 +329,17 @@ def test_row(name: str) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def one_bit_row() -> str:
+    rising = [Fraction(2 * code, SIZE * (SIZE + 1)) for code in range(1, SIZE + 1)]
+    test = sv.TestOf(sv.Frequency(sv.Integers(1, SIZE)), "0.05", test="two distributions", other=rising)
+    own, oracle = (sv.plan(test, epsilon=EPSILON, power=0.8, methods=list(names)) for names in TWO_DISTRIBUTIONS)
+    m = own.best.mechanism
+    needed = f"{own.participants:,}", f"{oracle.participants:,} (`{oracle.best.method}`)"
+    size = codec.payload_bytes(m.channel)
+    cells = ["`one-bit`", plain(slots("one-bit")[""]).rstrip("."), *needed, str(size), str(m.cells)]
+    return f"| {' | '.join(cells)} |\n"
+
+
 def section(name: str) -> str:
     said = slots(name)
     options = [option for option in inspect.signature(builder(name)).parameters if option not in ("domain", "epsilon")]
@@ -351,8 +365,8 @@ def page() -> str:
     parts += [attributes_head(), *map(attributes_row, several), *map(section, several)]
     sets = sv.names(sv.SetShares)
     parts += [SETS, *map(set_row, sets), *map(section, sets)]
-    tests = sv.names(HalfSets)
-    return "".join([*parts, TESTS, *map(test_row, tests), *map(section, tests)])
+    parts += [TESTS, test_row("half-sets"), one_bit_row()]
+    return "".join([*parts, *map(section, sv.names(HalfSets))])
 
 
 if __name__ == "__main__":

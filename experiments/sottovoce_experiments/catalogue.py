@@ -48,6 +48,7 @@ from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
 from sottovoce_experiments.sets import rankings as set_rankings
 from sottovoce_experiments.survey import tables as survey
+from sottovoce_experiments.tables import authors as table_authors
 from sottovoce_experiments.tables import bits as table_bits
 from sottovoce_experiments.tables import coverage as table_coverage
 from sottovoce_experiments.tables import designs as table_designs
@@ -96,6 +97,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_bits.FITS,
     table_markov.EXPERIMENT,
     table_published.EXPERIMENT,
+    table_authors.EXPERIMENT,
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
     published_quantiles.EXPERIMENT,

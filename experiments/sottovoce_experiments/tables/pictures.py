@@ -113,3 +113,17 @@ def distances_of_rounds(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     figure = by_epsilon(experiment, rows, ("data",))
     figure.axes[0].set_ylabel("sum of absolute errors of a table")
     return figure
+
+
+def distances_of_authors(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Our distance as a line and the authors' bars as crosses, by the number of attributes."""
+    figure, axes = plain(experiment.title)
+    for place, method in enumerate(dict.fromkeys(row["method"] for row in rows)):
+        chosen = [row for row in rows if row["method"] == method]
+        sizes = [row["attributes"] for row in chosen]
+        axes.plot(sizes, [row["distance"] for row in chosen], color=f"C{place}", label=method)
+        axes.plot(sizes, [row["plot"] for row in chosen], "x", color=f"C{place}", label=f"{method}, authors' plot")
+    axes.set_xlabel("attributes")
+    axes.set_ylabel("total variation distance of a table")
+    axes.legend()
+    return figure

@@ -122,6 +122,7 @@ BOXES = {
 }
 HALF_SETS = {
     "half-sets": "mechanisms.frequency.half_sets:build",
+    "one-bit": "mechanisms.frequency.one_bit:build",
 }
 BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Frequency: FREQUENCIES,

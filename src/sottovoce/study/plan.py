@@ -21,7 +21,16 @@ from sottovoce.estimate.request import Target
 from sottovoce.study import search
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, Ways, normal_quantile, question_planner
 from sottovoce.study.power.planners import test_planner
-from sottovoce.study.power.test_of import EQUIVALENCE, TestOf, check_power, difference_for, error_for, power_of_test
+from sottovoce.study.power.test_of import (
+    EQUIVALENCE,
+    TestOf,
+    check_difference,
+    check_power,
+    difference_for,
+    error_for,
+    most_difference,
+    power_of_test,
+)
 from sottovoce.study.power.test_planner import TestPlanner
 from sottovoce.study.power.watched import LOOKS
 
@@ -332,12 +341,16 @@ def _plan_of_test(
     names = None if options["methods"] is None else tuple(options["methods"])
     request = Request(test.question, options["prior"], names, options["mechanism"], Target.POPULATION, level)
     planner = test_planner(test, request, power)
+    most = most_difference(test) if planner is None else planner.most
+    if test.difference is not None:
+        check_difference(test, float(test.difference), most)
     if planner is not None:
         best = _solved(planner, request, epsilon, participants, None if goal is None else Goal(goal))
     else:
         best = plan(test.question, epsilon=epsilon, participants=participants, std_error=goal, **options)
     if goal is None:
         difference = difference_for(test, best.best.std_error, power, level)
+        check_difference(test, difference, most, best.participants)
         return _as_test(best, "difference", test, difference, power, planner)
     return _as_test(best, best.solved_for, test, float(test.difference), power, planner)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +28,12 @@ SMALLEST = 8  # answers with more than one half-set
 
 
 def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
-    """The sets of a few more answers than a small channel has, with the probability of the mechanism."""
-    question = HalfSets(Integers(0, SMALLEST + channel.inputs - 1), 3)
+    """As many sets of a few more answers than a small channel has, with the probability of the mechanism."""
+    asked: Any = mechanism.question  # `HalfSets`
+    size = SMALLEST + channel.inputs
+    question = HalfSets(Integers(0, size - 1), 3)
+    if asked.sets:
+        question = HalfSets(question.domain, sets=("1" * 3 + "0" * (size - 3),))
     rows = tuple(row for inside in question.members() for row in (inside, inside.translate(FLIPPED)))
     small = Block(ListedSets(rows), need(mechanism.channel, Blocked).block.inside)
     return Mechanism(mechanism.name, question, small, Decimal(MAX_EPSILON), CountOutputs())

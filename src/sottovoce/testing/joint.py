@@ -15,7 +15,7 @@ from sottovoce.core.domain import Integers, Record, Select
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON
-from sottovoce.core.question import Frequency, Joint
+from sottovoce.core.question import Distribution, Frequency, Joint
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.estimate.evidence import Floats
@@ -24,10 +24,11 @@ from sottovoce.estimate.joint.evidence import from_cells
 from sottovoce.estimate.joint.joined import JoinedTables
 from sottovoce.estimate.joint.parities import BlockReports, ranks
 from sottovoce.estimate.joint.residuals import ContrastVariance, ResidualTables, ViewReading, parts
+from sottovoce.estimate.joint.waves import WaveReading, is_wave
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce.tally.tally import report_cells
-from sottovoce.testing import frequency
+from sottovoce.testing import distribution, frequency
 from sottovoce.testing.codes import require
 from sottovoce.testing.statistics import check_rate
 
@@ -38,7 +39,8 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
         return _block_instance(mechanism, channel)
     if isinstance(mechanism.statistic, CountJoint):
         return _joined_instance(mechanism, channel)
-    rows = next((size for size in range(2, channel.inputs) if channel.inputs % size == 0), channel.inputs)
+    factors = [] if is_wave(mechanism) else [one for one in range(2, channel.inputs) if channel.inputs % one == 0]
+    rows = factors[0] if factors else channel.inputs
     sizes = [rows, channel.inputs // rows] if rows < channel.inputs else [rows]
     record = Record({f"part {place}": Integers(0, size - 1) for place, size in enumerate(sizes)})
     names = tuple(name for name, _ in record.fields)
@@ -168,7 +170,8 @@ def _check_table(mechanism: Mechanism, code: int, table: tuple[str, ...], truth:
         square += float(probability) * np.outer(values, values)
     scale = float(square.max())
     require(float(np.abs(mean - expected).max()) < 1e-9 * scale**0.5, f"A table is biased for code {code}.")
-    view = ViewReading(names, truth, 1, ContrastVariance.of(mechanism.channel))
+    view: Any = ViewReading(names, truth, 1, ContrastVariance.of(mechanism.channel)) if not is_wave(mechanism) else None
+    view = view or WaveReading.expected(mechanism, truth.ravel(), 1)
     exact = ResidualTables(question.sizes, (view,))
     shape = [question.sizes[name] for name in table]
     covariance = exact.covariance([(table, np.eye(len(expected)).reshape(-1, *shape))])
@@ -185,6 +188,10 @@ def check_drawn(mechanism: Mechanism, seed: int, reports: int) -> None:
         return
     if isinstance(mechanism.statistic, CountJoint):
         _check_drawn_joined(mechanism, seed, reports)
+        return
+    if is_wave(mechanism):
+        buckets = Integers(0, mechanism.channel.inputs - 1)
+        distribution.check_drawn(replace(mechanism, question=Distribution(buckets), domain=buckets), seed, reports)
         return
     frequency.check_drawn(replace(mechanism, question=Frequency(mechanism.domain)), seed, reports)
 

@@ -40,19 +40,16 @@ def test_slopes_are_those_of_the_likelihood(views: list[tuple[str, ...]]) -> Non
     """Numerical derivatives of the objective, by one number in place of all parameters after another."""
     likelihood = ResidualLikelihood(reported(classes(2, 1), views, 500, 2).blocks(), SIZES)
     generator = np.random.default_rng(3)
-    weights, shares = generator.dirichlet(np.ones(3)), [generator.random((3, size)) for size in SIZES.values()]
-    point = np.concatenate([weights, *(one.ravel() for one in shares)])
-
-    def split(vector: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        return latent._unpacked(vector, list(SIZES.values()), 3)
+    weights, rows = generator.dirichlet(np.ones(3)), generator.random((3, sum(SIZES.values())))
 
     def value(vector: np.ndarray) -> float:
-        return likelihood(*split(vector))[0]
+        return likelihood(vector[:3], vector[3:].reshape(3, -1))[0]
 
     def slopes(vector: np.ndarray) -> np.ndarray:
-        _, of_weights, of_shares = likelihood(*split(vector))
-        return np.concatenate([of_weights, *(one.ravel() for one in of_shares)])
+        _, of_weights, of_rows = likelihood(vector[:3], vector[3:].reshape(3, -1))
+        return np.concatenate([of_weights, of_rows.ravel()])
 
+    point = np.concatenate([weights, rows.ravel()])
     assert check_grad(value, slopes, point) < 1e-4 * np.linalg.norm(slopes(point))
 
 

@@ -22,7 +22,7 @@ from sottovoce.study.documents.report import ReportDocument
 from sottovoce.study.dossier.write import audited_facts, document_parts
 from sottovoce.study.experiments.arms import StudyExperiment
 from sottovoce.study.experiments.comparisons import compared_arms
-from sottovoce.study.experiments.planned import experiment_texts, people_in_arms
+from sottovoce.study.experiments.planned import experiment_texts, people_in_arms, watched_difference
 from sottovoce.study.export import codebook_text, publication, write_export
 from sottovoce.study.questions import study_question
 from sottovoce.study.reading import check_study, parse_study
@@ -149,6 +149,10 @@ def test_the_plan_is_that_of_the_smallest_arm() -> None:
     reach = float(ndtri(0.975) + ndtri(0.8))
     assert one.smallest_difference == pytest.approx(reach * alone * math.sqrt(1.5))
     assert "usual 4,000, new 2,000 participants" in plan.text() and "is seen with probability 80 %" in plan.text()
+    watched = sv.TestOf(one.asked.question, first=1 / 3, watched=True)
+    alike = sv.plan(watched, epsilon=4, participants=6000, prior=[0.4, 0.6], methods=[one.procedure.name])  # type: ignore[union-attr]
+    assert watched_difference(plan, one) == pytest.approx(alike.difference, rel=0.01)  # type: ignore[attr-defined]
+    assert "if you look up to 20 times and stop early (e-value), the difference must be" in plan.text()
     found = sv.plan_study(study, goals=[f"plans differs by {100 * one.smallest_difference:.6f} points"])
     assert abs(found.participants - 6000) <= 6
     plain = (

@@ -90,6 +90,17 @@ class Bins(View):
         steps = (context.divide(context.multiply(width, Decimal(i)), Decimal(count)) for i in range(1, count))
         return cls(of, [context.add(low, step) for step in steps])
 
+    def divided(self, buckets: int) -> Bins:
+        """These bins, each divided evenly into as many buckets as give about this number of buckets in all."""
+        parts = max(1, round(buckets / self.size))
+        ends, context = [Decimal(self.of.low), *self.edges, Decimal(self.of.high)], Context(prec=34)
+        edges = []
+        for low, high in pairwise(ends):
+            width = context.subtract(high, low)
+            shifts = (context.divide(context.multiply(width, Decimal(place)), Decimal(parts)) for place in range(parts))
+            edges += [context.add(low, shift) for shift in shifts]
+        return Bins(self.of, edges[1:])
+
     @property
     def size(self) -> int:
         return len(self.edges) + 1

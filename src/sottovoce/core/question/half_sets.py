@@ -1,15 +1,17 @@
-"""Shares of public half-sets of the answers."""
+"""Shares of public sets of the answers: random halves, or sets that are stated."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.params import check_integer, reject
 from sottovoce.core.question.base import Question
+from sottovoce.core.specs import Spec, take
 
 MAX_SETS = 64
 MAX_ANSWERS = 1 << 16
@@ -28,6 +30,7 @@ class HalfSets(Question):
         domain: The possible answers, finitely many.
         count: How many sets there are. Default: 8, or as many as the answers allow.
         seed: Draws other sets.
+        sets: Stated sets instead of random halves, each as a text with a 1 for every answer in it.
 
     Examples:
         >>> from sottovoce.core.question import HalfSets
@@ -45,18 +48,45 @@ class HalfSets(Question):
     domain: Domain
     count: int | None = None
     seed: int = 0
+    sets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         size = self.domain.size if isinstance(self.domain, Domain) else None
         if size is None or not 2 <= size <= MAX_ANSWERS:
             raise reject("domain", self.kind, f"a domain with 2 to {MAX_ANSWERS} answers", self.domain)
+        if self.sets != ():
+            return self._state(size)
         most = most_sets(size)
         count = min(USUAL, most) if self.count is None else check_integer("count", self.kind, self.count, 1, most)
         check_integer("seed", self.kind, self.seed, 0, (1 << 53) - 1)
         object.__setattr__(self, "count", count)
 
+    def _state(self, size: int) -> None:
+        """Check stated sets, which have neither a number nor a seed of their own."""
+        listed = [*self.sets] if isinstance(self.sets, Iterable) and not isinstance(self.sets, str) else []
+        rows = [row for row in listed if isinstance(row, str) and len(row) == size and {*row} == {"0", "1"}]
+        if not 1 <= len(listed) <= MAX_SETS or len({*rows}) < len(listed):
+            must_be = f"1 to {MAX_SETS} different texts of {size} digits 0 and 1, with both digits in each"
+            raise reject("sets", self.kind, must_be, self.sets)
+        if self.count is not None or self.seed:
+            raise reject("sets", self.kind, "left out where a count or a seed is given", self.sets)
+        object.__setattr__(self, "sets", tuple(rows))
+        object.__setattr__(self, "count", len(rows))
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> HalfSets:
+        """The question with stated sets, or with a number and a seed of random ones."""
+        names = ("sets",) if isinstance(fields, Mapping) and "sets" in fields else cls.parameters
+        return cls(domain, **dict(zip(names, take(fields, f"the question {cls.kind}", names), strict=True)))
+
+    def fields(self) -> Spec:
+        """Stated sets, or the number and the seed of random ones."""
+        return {"sets": [*self.sets]} if self.sets else {"count": self.count, "seed": self.seed}
+
     def members(self) -> tuple[str, ...]:
         """Each set as a text with a 1 for every answer in it."""
+        if self.sets:
+            return self.sets
         return _members(self.domain.size or 0, self.count or 0, self.seed)
 
 

@@ -15,7 +15,8 @@ from scipy.special import chdtrc, chdtri
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.comparison.test import Effect, Test
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Floats, Offer
+from sottovoce.estimate.evidence import Floats, Ints, Offer
+from sottovoce.estimate.frequency.laws import output_law
 from sottovoce.estimate.half_sets.evidence import HalfSetsEvidence, shares_of_sets
 
 VALID = (
@@ -39,6 +40,19 @@ def half_sets_fit(estimate: Estimate, shares: Any) -> Test:
     scores = (evidence.counts[:, 0] - reports * rates)[known] / np.sqrt(reports * rates * (1 - rates))[known]
     distance = Effect("largest distance of the share of a half-set", float(np.abs(evidence.values() - stated).max()))
     return _result("The shares of the population are the stated ones.", scores**2, 1, distance, [estimate])
+
+
+def counted_sets(estimate: Estimate) -> tuple[Floats, Ints]:
+    """The law of each report about a set, and how many were counted."""
+    (evidence,) = _evidences([estimate])
+    return output_law(estimate.mechanism.channel), evidence.cells
+
+
+def answers_of_sets(estimate: Estimate, shares: Any) -> Floats:
+    """Stated shares of all answers, in their order, for an estimate of the shares of sets."""
+    listed = _in_order(estimate, shares)
+    shares_of_sets(estimate.mechanism, listed, "likelihood_ratio")
+    return np.asarray(listed, float)
 
 
 def equal_half_sets(estimates: Sequence[Estimate]) -> Test:

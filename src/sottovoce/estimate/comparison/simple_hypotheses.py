@@ -12,10 +12,11 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.estimate.comparison.chi_square import check_shares, stated_shares
+from sottovoce.estimate.comparison.half_sets import answers_of_sets, counted_sets, is_about_half_sets
 from sottovoce.estimate.comparison.tails import Cumulants, upper_tail
 from sottovoce.estimate.comparison.test import Effect, Test
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Floats, Offer
+from sottovoce.estimate.evidence import Floats, Offer, OutputTally
 from sottovoce.estimate.frequency.laws import output_law
 
 VALID = "reports of different people whose answers come from one of the two stated distributions."
@@ -29,7 +30,8 @@ def likelihood_ratio(estimate: Estimate, shares: Any, other: Any) -> Test:
     at the collector, as under central privacy, would only lose power.
 
     Args:
-        estimate: estimated shares of a mechanism that counts each report that can be sent, such as grr or hadamard.
+        estimate: estimated shares of a mechanism that counts each report that can be sent, such as grr or hadamard; or
+            the estimate of `one-bit`, which asks which of the two distributions makes an answer likelier.
         shares: the distribution of the hypothesis: one share per label, or a mapping.
         other: the distribution that is suspected instead.
 
@@ -48,14 +50,10 @@ def likelihood_ratio(estimate: Estimate, shares: Any, other: Any) -> Test:
         >>> likelihood_ratio(estimate, [0.5, 0.5], [0.55, 0.45]).p_value < 0.05
         True
     """
-    check_shares(estimate, "likelihood_ratio")
-    if Offer.OUTPUT_TALLIES not in estimate.evidence.offers:
-        raise ParameterError(
-            "A likelihood ratio of two distributions needs a tally that counts each report that can be sent, such as"
-            " that of grr or hadamard."
-        )
-    ((law, cells),) = estimate.evidence.output_tallies()
-    scores = _scores(law, stated_shares(estimate, shares), stated_shares(estimate, other))
+    is_about_sets = is_about_half_sets(estimate)
+    law, cells = OutputTally(*counted_sets(estimate)) if is_about_sets else _counted(estimate)
+    stated = answers_of_sets if is_about_sets else stated_shares
+    scores = _scores(law, stated(estimate, shares), stated(estimate, other))
     statistic = float(scores.ratios @ cells)
     gain = Effect("log-likelihood ratio of one report", statistic / estimate.n)
     return Test(
@@ -70,6 +68,18 @@ def likelihood_ratio(estimate: Estimate, shares: Any, other: Any) -> Test:
     )
 
 
+def _counted(estimate: Estimate) -> OutputTally:
+    """The law of each report that can be sent, and how many were."""
+    check_shares(estimate, "likelihood_ratio")
+    if Offer.OUTPUT_TALLIES not in estimate.evidence.offers:
+        raise ParameterError(
+            "A likelihood ratio of two distributions needs a tally that counts each report that can be sent, such as"
+            " that of grr or hadamard."
+        )
+    (tally,) = estimate.evidence.output_tallies()
+    return tally
+
+
 def likelihood_ratio_power(mechanism: Mechanism, shares: Any, other: Any, n: int, level: float = 0.95) -> float:
     """The probability that `likelihood_ratio` finds the other distribution, by the exact mean and variance."""
     if not isinstance(mechanism.statistic, CountOutputs) or mechanism.channel.publics:
@@ -77,6 +87,8 @@ def likelihood_ratio_power(mechanism: Mechanism, shares: Any, other: Any, n: int
     scores = _scores(output_law(mechanism.channel), np.asarray(shares, float), np.asarray(other, float))
     mean, variance = scores.moments(scores.rates)
     shifted, spread = scores.moments(scores.other_rates)
+    if spread == 0:  # the reports do not tell the distributions apart
+        return 1 - level
     least = n * mean + float(ndtri(level)) * math.sqrt(n * variance)
     return float(ndtr((n * shifted - least) / math.sqrt(n * spread)))
 

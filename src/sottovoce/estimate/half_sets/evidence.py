@@ -97,6 +97,12 @@ class HalfSetsEvidence(Evidence):
         return f"The normal interval is poor for {poor} half-sets: too few reports are about them." if poor else None
 
     def sentence(self, estimate: Any, level: float) -> str:
+        asked: Any = self.question  # `HalfSets`
+        if asked.sets:
+            return (
+                f"The estimated share of each stated set is {estimate.quality}, with a standard error of about"
+                f" {np.median(estimate.std_errors):.2g}. Use likelihood_ratio or sv.compare for tests."
+            )
         return (
             f"The estimated shares of {len(self.counts)} half-sets are {estimate.quality}, with a standard error of"
             f" about {np.median(estimate.std_errors):.2g}. They are made for tests: use sv.goodness_of_fit or"

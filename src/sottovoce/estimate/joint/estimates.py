@@ -15,6 +15,7 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.joint import association
 from sottovoce.estimate.joint.association import Association, Ratio
 from sottovoce.estimate.joint.fitted import JointFit
+from sottovoce.estimate.joint.latent import BucketClasses
 from sottovoce.estimate.request import Target, check_level
 
 if TYPE_CHECKING:
@@ -51,17 +52,22 @@ class JointEstimate(Estimate):
         """Records drawn from the fit of `consistent()`, with the answers of every attribute.
 
         They are computed from the estimate, so that they reveal no more than it. They show associations only as well as
-        the fit does; do not compute intervals from them.
+        the fit does; do not compute intervals from them. A number that was asked through a wave is a number inside its
+        bucket, any other one the label of its bin.
         """
         import pandas as pd
 
         if not isinstance(self.fit, JointFit):
             raise ParameterError("Records are drawn from a fit: use consistent().synthesize(count).")
         check_integer("count", "synthesize", count, 1, 1 << 26)
-        drawn = self.fit.model.draw(count, np.random.default_rng(seed))
+        model, generator = self.fit.model, np.random.default_rng(seed)
+        if isinstance(model, BucketClasses):
+            drawn, numbers = model.synthesize(count, generator)
+        else:
+            drawn, numbers = model.draw(count, generator), {}
         fields = dict(cast("JointEvidence", self.evidence).asked.domain.fields)
         labels = {name: np.array(list(fields[name].labels()), object) for name in drawn}
-        return pd.DataFrame({name: labels[name][codes] for name, codes in drawn.items()})
+        return pd.DataFrame({name: numbers.get(name, labels[name][codes]) for name, codes in drawn.items()})
 
 
 class TableEstimate(Estimate):

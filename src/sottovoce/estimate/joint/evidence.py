@@ -27,6 +27,7 @@ from sottovoce.estimate.joint.joined import JoinedTables
 from sottovoce.estimate.joint.parities import BlockReports, ParityTables
 from sottovoce.estimate.joint.residuals import ContrastVariance, Names, ResidualTables, TableSource, ViewReading
 from sottovoce.estimate.joint.table import TableEvidence
+from sottovoce.estimate.joint.waves import WaveReading, is_wave
 from sottovoce.estimate.request import Method, Target
 from sottovoce.tally.tally import Tally
 
@@ -136,7 +137,7 @@ class JoinedEvidence(JointEvidence):
     offers: ClassVar[frozenset[Offer]] = frozenset({Offer.TABLES, Offer.JOINED_REPORTS})
 
 
-def together(question: Joint, views: Iterable[ViewReading], poor: Iterable[Names]) -> JointEvidence:
+def together(question: Joint, views: Iterable[ViewReading | WaveReading], poor: Iterable[Names]) -> JointEvidence:
     """The evidence of all views together."""
     return checked(question, ResidualTables(question.sizes, tuple(views)), poor)
 
@@ -148,8 +149,11 @@ def checked(question: Joint, tables: TableSource, poor: Iterable[Names] = ()) ->
     return JointEvidence(question, tables, frozenset(poor))
 
 
-def view_of(mechanism: Mechanism, n: int, cells: Ints) -> ViewReading:
-    """The shares of one view from the cells of its tally."""
+def view_of(mechanism: Mechanism, n: int, cells: Ints, wanted: Joint | None = None) -> ViewReading | WaveReading:
+    """The shares of one view from the cells of its tally; `wanted` has the bins of numbers."""
+    if is_wave(mechanism):
+        bins = None if wanted is None else dict(wanted.domain.fields)
+        return WaveReading.of(mechanism, cells, bins)
     question: Any = mechanism.question
     (names,) = question.tables
     sizes = [question.sizes[name] for name in names]
@@ -160,6 +164,8 @@ def view_of(mechanism: Mechanism, n: int, cells: Ints) -> ViewReading:
 
 def is_poor(mechanism: Mechanism, n: int) -> bool:
     """Whether the normal approximation is poor for one view."""
+    if is_wave(mechanism):
+        return n < POOR_BELOW
     own, other = two_rates(mechanism.channel)
     return bool(n * min(other, 1 - own) < POOR_BELOW)
 
@@ -180,7 +186,7 @@ def from_tallies(question: Joint, tallies: Iterable[Tally]) -> JointEvidence:
     used = [tally for tally in tallies if tally.n]
     if used and reads_blocks(used[0].mechanism):
         return checked(question, parity_tables(question, [BlockReports.of(one.mechanism, one.cells) for one in used]))
-    views = [view_of(tally.mechanism, tally.n, tally.cells) for tally in used]
+    views = [view_of(tally.mechanism, tally.n, tally.cells, question) for tally in used]
     poor = {view.names for view, tally in zip(views, used, strict=True) if is_poor(tally.mechanism, tally.n)}
     return together(question, views, poor)
 
@@ -226,5 +232,7 @@ def predicted_variance(
     shares = np.asarray(truth, float)
     if shares.size != np.prod(shape) or not (shares.min() >= 0 and abs(shares.sum() - 1) <= 1e-9):
         raise ParameterError(f"The true shares of a table must be {int(np.prod(shape))} shares that sum to 1.")
+    if is_wave(mechanism):
+        return WaveReading.expected(mechanism, shares, n).variances(target)
     view = ViewReading(names, shares.reshape(shape), n, ContrastVariance.of(mechanism.channel))
     return ResidualTables(question.sizes, (view,)).variances(names, target).ravel()

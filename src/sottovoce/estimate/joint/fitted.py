@@ -10,7 +10,7 @@ import numpy as np
 
 from sottovoce.estimate.decoder import Fit
 from sottovoce.estimate.evidence import Floats
-from sottovoce.estimate.joint.latent import LatentClasses
+from sottovoce.estimate.joint.latent import BucketClasses, LatentClasses
 
 
 class JointModel(Protocol):
@@ -40,7 +40,7 @@ class JointFit(Fit):
                 "The values are those of independent attributes: no dependence that the reports show predicts better.",
                 "Intervals are those of the unbiased shares.",
             )
-        classes = len(self.model.weights) if isinstance(self.model, LatentClasses) else 0
+        classes = len(self.model.weights) if isinstance(self.model, (LatentClasses, BucketClasses)) else 0
         return (
             f"The values are those of a fit with {classes} latent classes; intervals are those of the unbiased shares.",
             "Compare it with independence: `decoded('independence')`.",

@@ -15,7 +15,7 @@ import numpy as np
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.joint.residuals import Reported, centred
 
-Slopes = tuple[float, Floats, list[Floats]]
+Slopes = tuple[float, Floats, Floats]
 
 
 class ResidualLikelihood:
@@ -43,9 +43,8 @@ class ResidualLikelihood:
                 self._single[self._spans[places[0]]] = residual
                 self._single_weight[self._spans[places[0]]] = precision
 
-    def __call__(self, weights: Floats, shares: Sequence[Floats]) -> Slopes:
-        """The value, with its slopes by weights and by shares."""
-        rows = np.concatenate(shares, axis=1)
+    def __call__(self, weights: Floats, rows: Floats) -> Slopes:
+        """The value, with its slopes by weights and by shares; a row holds the shares of one class side by side."""
         single = self._centre @ (weights @ rows) - self._single
         pairs = self._centre @ (rows.T @ (weights[:, None] * rows)) @ self._centre - self._pairs
         by_single, by_pair = self._single_weight * single, self._pair_weight * pairs
@@ -53,10 +52,9 @@ class ResidualLikelihood:
         through = rows @ by_pair
         of_weights = rows @ by_single + (through * rows).sum(axis=1)
         of_rows = weights[:, None] * (by_single + through + rows @ by_pair.T)
-        of_shares = [of_rows[:, span].copy() for span in self._spans]
         for places, residual, precision in self._larger:
-            value += self._add_larger(places, residual, precision, weights, shares, of_weights, of_shares)
-        return value, of_weights, of_shares
+            value += self._add_larger(places, residual, precision, weights, rows, of_weights, of_rows)
+        return value, of_weights, of_rows
 
     def _add_larger(
         self,
@@ -64,13 +62,13 @@ class ResidualLikelihood:
         residual: Floats,
         precision: float,
         weights: Floats,
-        shares: Sequence[Floats],
+        rows: Floats,
         of_weights: Floats,
-        of_shares: list[Floats],
+        of_rows: Floats,
     ) -> float:
         """The part of one block of three attributes or more; its slopes are added."""
         letters = [chr(ord("a") + axis) for axis in range(len(places))]
-        own = [shares[place] for place in places]
+        own = [rows[:, self._spans[place]] for place in places]
         cells = "".join(letters)
         classes = ",".join("z" + letter for letter in letters)
         table = np.einsum(f"z,{classes}->{cells}", weights, *own, optimize=True)
@@ -81,5 +79,5 @@ class ResidualLikelihood:
             others = [one for i, one in enumerate(own) if i != axis]
             named = ",".join("z" + letter for i, letter in enumerate(letters) if i != axis)
             slope = np.einsum(f"{cells},{named}->z{letters[axis]}", scaled, *others, optimize=True)
-            of_shares[place] += weights[:, None] * slope
+            of_rows[:, self._spans[place]] += weights[:, None] * slope
         return float((away * scaled).sum()) / 2

@@ -24,6 +24,7 @@ from sottovoce.core.channel.facets import Supporting, need
 from sottovoce.core.channel.shapes import shared_rates
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.joint.waves import WaveReading
 from sottovoce.estimate.request import Target
 
 Names = tuple[str, ...]
@@ -80,6 +81,12 @@ class ViewReading:
         kept = {*names}
         return np.asarray(self.shares.sum(tuple(i for i, name in enumerate(self.names) if name not in kept)))
 
+    def covariance(self, scores: Floats) -> Floats:
+        """The covariance of weighted sums of the cells, one row of weights each; every row sums to zero."""
+        means = scores @ self.shares.ravel()
+        weights = self.law.free + self.law.slope * np.clip(self.shares, 0, 1).ravel()
+        return np.asarray(((scores * weights) @ scores.T - np.outer(means, means)) / self.n)
+
 
 def parts(names: Sequence[str]) -> Iterator[Names]:
     """All non-empty subsets, small ones first."""
@@ -114,6 +121,11 @@ class TableSource(ABC):
     sizes: dict[str, int]  # the attributes in the order of the record
 
     @property
+    def waves(self) -> tuple[WaveReading, ...]:
+        """Reports about fine buckets of a number; none but from views that are asked so."""
+        return ()
+
+    @property
     @abstractmethod
     def n(self) -> int:
         """How many reports there are."""
@@ -125,6 +137,10 @@ class TableSource(ABC):
     @abstractmethod
     def blocks(self) -> list[Reported]:
         """The residuals of all blocks that reports tell."""
+
+    def blocks_of_views(self) -> list[Reported]:
+        """The residuals of all blocks without the reports of waves, which a fit reads by themselves."""
+        return self.blocks()
 
     @abstractmethod
     def values(self, names: Names) -> Floats:
@@ -186,7 +202,12 @@ class ResidualTables(TableSource):
     """All tables that the views determine."""
 
     sizes: dict[str, int]
-    views: tuple[ViewReading, ...]
+    views: tuple[ViewReading | WaveReading, ...]
+
+    @property
+    def waves(self) -> tuple[WaveReading, ...]:
+        """Reports about fine buckets, each of which a fit reads by its own law."""
+        return tuple(view for view in self.views if isinstance(view, WaveReading))
 
     @property
     def n(self) -> int:
@@ -216,6 +237,10 @@ class ResidualTables(TableSource):
             for block, residual in self.residuals.items()
         ]
 
+    def blocks_of_views(self) -> list[Reported]:
+        views = tuple(view for view in self.views if isinstance(view, ViewReading))
+        return self.blocks() if len(views) == len(self.views) else replace(self, views=views).blocks()
+
     @cached_property
     def _weights(self) -> dict[Names, dict[int, float]]:
         weights: dict[Names, dict[int, float]] = {}
@@ -243,7 +268,7 @@ class ResidualTables(TableSource):
         return table
 
     # --- variances -------------------------------------------------------------------------------
-    def _held(self, names: Names) -> Iterator[tuple[ViewReading, Names, dict[Names, float]]]:
+    def _held(self, names: Names) -> Iterator[tuple[ViewReading | WaveReading, Names, dict[Names, float]]]:
         """Each view that tells about a table: the attributes that it shares with it, and its weight in each block."""
         for place, view in enumerate(self.views):
             shared = tuple(name for name in names if name in view.names)
@@ -255,6 +280,11 @@ class ResidualTables(TableSource):
         cells = self.cells(names)
         total = np.zeros([self.sizes[name] for name in names])
         for view, shared, weights in self._held(names):
+            if isinstance(view, WaveReading):
+                own = np.eye(view.cells) - 1 / view.cells
+                spread = weights[shared] ** 2 * (view.cells / cells) ** 2 * np.diag(view.covariance(own))
+                total += placed(spread, shared, names)
+                continue
             scaled = {block: weight * self.cells(block) / cells for block, weight in weights.items()}
             free, noise = 0.0, np.zeros(total.shape)
             for block, square in self._squares(shared, scaled).items():
@@ -301,10 +331,7 @@ class ResidualTables(TableSource):
                 for block in parts(shared):
                     factor = self._weights[block][place] * self.cells(block) / self.cells(names)
                     scores = scores + factor * placed(centred(_summed(rows, names, block), 1), block, view.names, 1)
-            flat, shares = scores.reshape(count, -1), np.clip(view.shares, 0, 1).ravel()
-            means = flat @ view.shares.ravel()
-            noise = (flat * (view.law.free + view.law.slope * shares)) @ flat.T
-            total += (noise - np.outer(means, means)) / view.n
+            total += view.covariance(scores.reshape(count, -1))
         if target == Target.SAMPLE:
             if len(functionals) > 1:
                 self.refuse_sample(target)

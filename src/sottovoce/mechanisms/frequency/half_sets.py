@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from sottovoce.core.arithmetic.rational import floor_unit, odds
@@ -15,7 +16,7 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.mechanisms.frequency.common import categories
 
 
-def build(domain: Domain, *, epsilon: Any, count: Any = None, seed: Any = 0) -> Mechanism:
+def build(domain: Domain, *, epsilon: Any, count: Any = None, seed: Any = 0, sets: Any = ()) -> Mechanism:
     """Randomized response about one of a few public half-sets: a test of many categories.
 
     Law: r public sets hold about half of the k answers each. The report is the number of a uniform set and a bit, which
@@ -29,7 +30,11 @@ def build(domain: Domain, *, epsilon: Any, count: Any = None, seed: Any = 0) -> 
     """
     budget = check_epsilon("half-sets", epsilon)
     categories("half-sets", domain, MAX_ANSWERS)
-    question = HalfSets(domain, count, seed)
+    return bits("half-sets", HalfSets(domain, count, seed, sets), budget)
+
+
+def bits(name: str, question: HalfSets, budget: Decimal) -> Mechanism:
+    """The number of a public set, and a randomized bit about it."""
     rows = tuple(row for inside in question.members() for row in (inside, inside.translate(FLIPPED)))
     e = odds(budget)
-    return Mechanism("half-sets", question, Block(ListedSets(rows), floor_unit(e / (e + 1))), budget, CountOutputs())
+    return Mechanism(name, question, Block(ListedSets(rows), floor_unit(e / (e + 1))), budget, CountOutputs())

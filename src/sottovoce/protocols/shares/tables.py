@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sottovoce.core.domain import Record, Select
+from sottovoce.core.domain import Integers, Record, Select
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.core.question import Joint
@@ -21,6 +21,7 @@ from sottovoce.design.tables import WHOLE, TableWorkload, weights_of
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.joint.evidence import from_tallies
 from sottovoce.estimate.joint.residuals import ContrastVariance, Names
+from sottovoce.estimate.joint.waves import WAVES, WaveReading, is_wave
 from sottovoce.estimate.sources import sources_of
 
 OWNER = "table views"
@@ -28,6 +29,7 @@ ALONE = 0.2  # of the participants answer one attribute only, where a fit is wan
 WIDEST = 64  # cells of a view that is larger than the wanted tables
 MOST_VIEWS = 256
 RARE = 1e-3  # share of the participants below which a view is left out
+WAVE, MOST_BUCKETS = WAVES[0], 512
 ORACLES = ("subset", "grr", "oue", "sue")  # the first has the least variance of all oracles with two rates
 
 
@@ -72,6 +74,8 @@ class TableViews(TableDesign):
         weights: The relative number of participants of each view. Default: the weights that minimise the total variance
             of all cells, which depend on the numbers of answers and on epsilon alone.
         oracle: The mechanism for the cell of a view: "subset" (least variance), "grr", "oue" or "sue".
+        waves: Pairs of a numeric field with bins and a number of buckets. Who answers this field alone reports about
+            so many buckets, equally many in each bin, through a wave. The fit of `consistent()` reads them all.
 
     Examples:
         >>> person = sv.Record({"smokes": sv.Categories(["yes", "no"]), "drinks": sv.Categories(["yes", "no"])})
@@ -90,6 +94,7 @@ class TableViews(TableDesign):
     views: tuple[Names, ...]
     weights: tuple[int, ...]
     oracle: str
+    waves: tuple[tuple[str, int], ...]
 
     def __init__(
         self,
@@ -99,6 +104,7 @@ class TableViews(TableDesign):
         views: Iterable[Iterable[str]] | None = None,
         weights: Iterable[int] | None = None,
         oracle: str = ORACLES[0],
+        waves: Iterable[tuple[str, int]] = (),
     ) -> None:
         question = Joint(record, tables=tables)
         if oracle not in ORACLES:
@@ -113,6 +119,11 @@ class TableViews(TableDesign):
         if len({*seen}) < len(seen) or not all(any({*names} <= {*view} for view in seen) for names in self.tables):
             raise reject("views", OWNER, "different lists of names, one of which has all names of each table", seen)
         object.__setattr__(self, "epsilon", check_epsilon(OWNER, epsilon))
+        object.__setattr__(self, "waves", tuple((name, size) for name, size in waves))
+        for name, size in self.waves:
+            if (name,) not in seen or not hasattr(dict(record.fields)[name], "divided"):
+                raise reject("waves", OWNER, "fields with bins of a number, for each of which there is a view", name)
+            check_integer("waves", OWNER, size, 2, MOST_BUCKETS)
         chosen = self._designed() if weights is None else tuple(weights)
         if len(chosen) != len(seen):
             raise reject("weights", OWNER, f"{len(seen)} whole numbers, one for each view", chosen)
@@ -121,17 +132,22 @@ class TableViews(TableDesign):
         object.__setattr__(self, "weights", chosen)
 
     @classmethod
-    def for_fit(cls, record: Record, tables: Iterable[Iterable[str]], epsilon: Any) -> TableViews:
+    def for_fit(
+        cls, record: Record, tables: Iterable[Iterable[str]], epsilon: Any, buckets: int | None = None
+    ) -> TableViews:
         """The design for `consistent()`: equal shares of the tables, and a fifth of the people answer one attribute.
 
-        A fit shrinks interactions, so that its error depends less on large tables and more on single attributes.
+        A fit shrinks interactions, so that its error depends less on large tables and more on single attributes. With
+        `buckets`, people who answer a number alone report about so many buckets through a wave.
         """
         question = Joint(record, tables=tables)
         alone = {(name,): math.sqrt(size) for name, size in question.sizes.items() if (name,) not in question.tables}
         unit = WHOLE * ALONE / max(sum(alone.values()), 1)
         even = max(1, round(WHOLE * (1 - ALONE) / len(question.tables)))
         weights = (*(even for _ in question.tables), *(max(1, round(part * unit)) for part in alone.values()))
-        return cls(record, question.tables, epsilon, (*question.tables, *alone), weights)
+        numbers = {name for name, domain in record.fields if hasattr(domain, "divided") and (name,) in alone}
+        waves = [] if buckets is None else [(name, buckets) for name in question.sizes if name in numbers]
+        return cls(record, question.tables, epsilon, (*question.tables, *alone), weights, waves=waves)
 
     @classmethod
     def wider(cls, record: Record, tables: Iterable[Iterable[str]], epsilon: Any) -> TableViews:
@@ -163,16 +179,25 @@ class TableViews(TableDesign):
 
     def view(self, names: Names) -> Mechanism:
         """The mechanism of those who answer one view."""
-        domain = Select(self.record, names)
-        built = build(self.oracle, domain, epsilon=self.epsilon)
-        return replace(built, question=Joint(self.record, tables=[names]), domain=domain)
+        fine = dict(self.waves).get(names[0]) if len(names) == 1 else None
+        record: Record = self.record
+        if fine is not None:
+            fields = dict(record.fields)
+            bins: Any = fields[names[0]]
+            record = Record(fields | {names[0]: bins.divided(fine)})
+        domain = Select(record, names)
+        built = build(self.oracle if fine is None else WAVE, _codes(domain), epsilon=self.epsilon)
+        return replace(built, question=Joint(record, tables=[names]), domain=domain)
 
     def spreads(self) -> dict[Names, float]:
         """The inverse of the information that one report about each view gives to each contrast."""
-        return {
-            names: ContrastVariance.of(view.channel).spread(view.channel.inputs)
-            for names, view in ((names, self.view(names)) for names in self.views)
-        }
+        return {names: self._spread(names) for names in self.views}
+
+    def _spread(self, names: Names) -> float:
+        view = self.view(names)
+        if is_wave(view):
+            return WaveReading.of(view, [0] * view.cells, dict(self.record.fields)).spread
+        return ContrastVariance.of(view.channel).spread(view.channel.inputs)
 
     def _designed(self) -> tuple[int, ...]:
         return weights_of(self.workload.shares(self.spreads()))
@@ -194,3 +219,8 @@ class TableViews(TableDesign):
     def start(self) -> Round:
         pairs = zip(self.views, self.weights, strict=True)
         return Round(tuple(Arm(" x ".join(names), self.view(names), weight) for names, weight in pairs))
+
+
+def _codes(domain: Select) -> Integers:
+    """The codes of a view, whatever their labels are: an oracle needs their number, and a wave their order."""
+    return Integers(0, (domain.size or 0) - 1)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.round import Protocol
+from sottovoce.estimate.evidence import deviate
 from sottovoce.protocols.ask import AskEveryone
 from sottovoce.protocols.nested.parallel import Branch, Parallel
 from sottovoce.study.experiments.arms import POWER, StudyExperiment
+from sottovoce.study.power.watched import LOOKS, WatchedLaw, bets_of
 
 if TYPE_CHECKING:
     from sottovoce.study.study import Study
-    from sottovoce.study.study_plan import StudyPlan
+    from sottovoce.study.study_plan import PlannedQuestion, StudyPlan
 
 
 def in_smallest(study: Study, n: int) -> int:
@@ -58,8 +60,32 @@ def experiment_texts(plan: StudyPlan) -> list[str]:
             said.append(f"{name}: the plan does not give the error of the differences between arms.")
             continue
         half = experiment.power(one.asked, smallest / 2, one.half_width, plan.level)
+        watched = watched_difference(plan, one)
         said.append(
             f"{name}: a difference of {one.asked.margin(smallest)} from the arm {experiment.baseline.name} is seen"
             f" with probability {100 * POWER:g} %, half of it with {100 * half:.0f} %."
         )
+        if watched is not None:
+            said.append(
+                f"{name}: if you look up to {LOOKS} times and stop early (e-value), the difference must be"
+                f" {one.asked.margin(watched)} for the same probability."
+            )
     return said
+
+
+def watched_difference(plan: StudyPlan, one: PlannedQuestion) -> float | None:
+    """The smallest difference that an e-value sees with power 0.8, for the worst arm; None where there is none."""
+    experiment, procedure = plan.study.experiment, one.procedure
+    if experiment is None or not isinstance(procedure, Mechanism):
+        return None
+    level, sides = experiment.test_level(one.asked, plan.level), bets_of(procedure)
+    if level is None or sides is None:
+        return None
+    deviation = one.half_width / deviate(plan.level) * math.sqrt(plan.participants * experiment.smallest)
+    seen = []
+    for arm in experiment.arms[1:]:
+        share = experiment.part(arm) + experiment.part(experiment.baseline)
+        people = round(plan.participants * share)
+        law = WatchedLaw(sides, deviation, float(experiment.part(arm) / share), 1 - level)
+        seen.append(law.score_for(POWER, people) * float(law.error(people)))
+    return max(seen)

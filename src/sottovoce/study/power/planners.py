@@ -7,8 +7,9 @@ from sottovoce.study.power.associations import association_planner, public_value
 from sottovoce.study.power.groups import groups_planner
 from sottovoce.study.power.identity import identity_planner
 from sottovoce.study.power.overall import overall_planner
-from sottovoce.study.power.test_of import ASSOCIATION, GROUPS, IDENTITY, PUBLIC_VALUE, TestOf
+from sottovoce.study.power.test_of import ASSOCIATION, DISTRIBUTIONS, GROUPS, IDENTITY, PUBLIC_VALUE, TestOf
 from sottovoce.study.power.test_planner import TestPlanner
+from sottovoce.study.power.two_distributions import two_distributions_planner
 from sottovoce.study.power.watched import watched_planner
 
 PLANNERS = {
@@ -16,6 +17,7 @@ PLANNERS = {
     IDENTITY: identity_planner,
     ASSOCIATION: association_planner,
     PUBLIC_VALUE: public_value_planner,
+    DISTRIBUTIONS: two_distributions_planner,
 }
 
 

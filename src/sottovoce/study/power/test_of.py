@@ -17,8 +17,9 @@ from sottovoce.estimate.request import check_level
 
 OWNER = "TestOf"
 MOST_CELLS = 1 << 10  # of two attributes
-DIFFERENCE, EQUIVALENCE, STATED, IDENTITY, INDEPENDENCE, ASSOCIATION, PUBLIC_VALUE, GROUPS = TESTS = (
+DIFFERENCE, EQUIVALENCE, STATED, IDENTITY, INDEPENDENCE, ASSOCIATION, PUBLIC_VALUE, GROUPS, DISTRIBUTIONS = TESTS = (
     *("difference", "equivalence", "stated", "identity", "independence", "association", "public value", "groups"),
+    "two distributions",
 )
 
 
@@ -42,6 +43,9 @@ class TestOf:
             "public value" for a public number in private groups. The mean of the first group differs, in standard
             deviations. For pairs of a private and a public category: as for independence.
             "groups" for means of private groups, of which the first differs.
+            "two distributions": the likelihood ratio of stated shares (the `prior` of the plan) and `other`. The
+            difference is the total variation distance from the stated shares, in the direction of `other`.
+        other: The shares of all answers that are suspected instead, for "two distributions".
         watched: The test is an e-value that is looked at 20 times, evenly, and ends the study as soon as it is large.
 
     Examples:
@@ -56,6 +60,9 @@ class TestOf:
         16406
         >>> sv.plan(sv.TestOf(test.question, difference=0.5, watched=True), epsilon=1).participants
         40286
+        >>> smokers = sv.TestOf(pages.question, 0.1, test="two distributions", other=[0.6, 0.4])
+        >>> sv.plan(smokers, epsilon=1).participants
+        722
 
     See also:
         `compare` for the test itself, `plan` for the number of people.
@@ -70,6 +77,7 @@ class TestOf:
     overall: bool = False
     test: str = DIFFERENCE
     watched: bool = False
+    other: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.question, Question):
@@ -99,8 +107,16 @@ class TestOf:
             )
         if self.test == GROUPS and self.question.kind != GroupMean.kind:
             raise ParameterError("A test of private groups needs the question GroupMean.")
-        if self.test in (IDENTITY, PUBLIC_VALUE) and not self.question.has_overall_test:
+        if self.test in (IDENTITY, PUBLIC_VALUE, DISTRIBUTIONS) and not self.question.has_overall_test:
             raise ParameterError(f"The test {self.test!r} needs a Frequency.")
+        if self.other is not None:
+            object.__setattr__(self, "other", _listed(self.other))
+        if (self.other is None) != (self.test != DISTRIBUTIONS):
+            raise ParameterError(
+                f"The 'other' parameter of {OWNER} belongs to the test {DISTRIBUTIONS!r}: the shares of all answers"
+                " that are suspected instead of the stated ones.",
+                parameter="other",
+            )
 
     @property
     def samples(self) -> int:
@@ -133,6 +149,41 @@ class TestOf:
     def level(self, level: float) -> float:
         """The level of one of the tests, so that all of them hold together."""
         return 1 - (1 - level) / self.comparisons
+
+
+def _listed(shares: Any) -> tuple[float, ...]:
+    """Stated shares in the order of the answers."""
+    try:
+        return tuple(map(float, shares))
+    except (TypeError, ValueError):
+        raise reject("other", OWNER, "a list of the shares of all answers", shares) from None
+
+
+def most_difference(test: TestOf) -> float | None:
+    """The largest difference that two answers can make, where it is known without their shares."""
+    size = test.question.domain.size
+    if test.of_shares and size is not None:
+        if two_way_sizes(test.question) and test.test in (INDEPENDENCE, ASSOCIATION, PUBLIC_VALUE):
+            fewer, more = sorted(two_way_sizes(test.question))  # one answer tells the other: 1 / more in a cell of each
+            return math.sqrt((1 - 1 / fewer) / size / more)
+        return math.sqrt(2 / size)  # each population has one answer alone
+    if test.question.is_share:
+        return 1.0
+    line = test.question.domain.numbers if test.question.unit_power == 1 else None
+    return None if line is None else float(line.high - line.low)
+
+
+def check_difference(test: TestOf, difference: float, most: float | None, participants: int | None = None) -> None:
+    """Refuse a difference that no answers have: a stated one, or the smallest that so many participants show."""
+    if math.isfinite(difference) and (most is None or difference <= most * (1 + 1e-9)):
+        return
+    bound = "" if most is None else f" No answers differ by more than {most:.3g}."
+    if participants is None:
+        raise reject("difference", OWNER, f"a difference that answers can have.{bound}"[:-1], difference)
+    raise ParameterError(
+        f"With {participants:,} participants this test sees no difference that is possible.{bound} Ask more"
+        " participants, or take a larger epsilon."
+    )
 
 
 def check_power(power: Any) -> float:

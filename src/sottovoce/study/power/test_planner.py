@@ -11,6 +11,7 @@ from typing import ClassVar
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.study.planners.base import Option, Planner, Ways
+from sottovoce.study.power.test_of import TestOf, most_difference
 
 
 class TestPlanner(Planner):
@@ -21,6 +22,13 @@ class TestPlanner(Planner):
 
     __test__: ClassVar[bool] = False  # pytest collects classes of such names
     __slots__ = ()
+
+    test: TestOf
+
+    @property
+    def most(self) -> float | None:
+        """The largest difference that is possible, where it is known."""
+        return most_difference(self.test)
 
     @abstractmethod
     def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
@@ -64,4 +72,6 @@ def _reason(ratio: float) -> str:
     """Why an option has its place, from its smallest difference over that of the first choice."""
     if ratio == 1:
         return "no method sees a smaller difference."
+    if math.isinf(ratio):
+        return "sees no difference that is possible, with so few participants."
     return f"needs {ratio**2:.3g} times the participants of the first choice."

@@ -179,6 +179,8 @@ class WatchedPlanner(TestPlanner):
 def bets_of(mechanism: Mechanism) -> Sides | None:
     """The bets on the readings of a mechanism; None where it has none that hold at all times."""
     domain: Any = mechanism.domain
+    if domain.size is None and domain.numbers is None:
+        return None
     answer = domain.labels()[0] if domain.size is not None else domain.numbers[0]
     try:
         evidence = mechanism.estimate(mechanism.tally(mechanism.privatize([answer] * 2, seed=0))).evidence
