@@ -7,6 +7,8 @@ from fnmatch import fnmatchcase
 from sottovoce.core.errors import ParameterError
 from sottovoce_experiments import planned, words
 from sottovoce_experiments.boxes import compared as boxes
+from sottovoce_experiments.boxes import coverage as boxes_coverage
+from sottovoce_experiments.boxes import normals
 from sottovoce_experiments.coverage import survey as survey_designs
 from sottovoce_experiments.coverage import within_groups
 from sottovoce_experiments.coverage.declared import distributions as studies_of_distributions
@@ -84,6 +86,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     range_trees.EXPERIMENT,
     range_decoders.EXPERIMENT,
     boxes.EXPERIMENT,
+    normals.EXPERIMENT,
+    boxes_coverage.EXPERIMENT,
     set_designs.EXPERIMENT,
     set_baskets.EXPERIMENT,
     set_rankings.EXPERIMENT,

@@ -74,7 +74,7 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
     for wrong in ("cone", "../em", "Em", 3):
         with pytest.raises(
             sv.ParameterError,
-            match="em, ems, gmm, grid-prior, independence, joint-em, lasso, latent-classes, linear, lopub",
+            match="em, ems, fitted, gmm, grid-prior, independence, joint-em, lasso, latent-classes, linear, lopub",
         ):
             m.estimate(tally, decoder=wrong)
 

@@ -20,13 +20,13 @@ SQUARE = sv.Record({"a": sv.Integers(0, 15), "b": sv.Integers(0, 15)})
 def hio(truth: Floats, n: int, epsilon: float, rng: np.random.Generator) -> Floats:
     """The shares of all cells by HIO."""
     tree = HIO(SQUARE, epsilon, 16)
-    asked = tallies(tree.start(), Grid.of(tree.base), truth.ravel(), n, rng)
+    asked = tallies(tree.start().arms, Grid.of(tree.base), truth.ravel(), n, rng)
     return partition_boxes(tree.question, tree.base, asked).values().reshape(truth.shape)
 
 
 def ahead(truth: Floats, n: int, epsilon: float, rng: np.random.Generator) -> Floats:
     """The shares of all cells by AHEAD."""
-    return played(AHEAD(SQUARE, epsilon, n, 16), truth.ravel(), n, rng).decoded("published").values.reshape(truth.shape)
+    return played(AHEAD(SQUARE, epsilon, n, 16), truth.ravel(), n, rng).decoded("fitted").values.reshape(truth.shape)
 
 
 def test_the_error_is_the_mean_over_all_boxes() -> None:

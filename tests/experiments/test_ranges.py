@@ -16,7 +16,7 @@ from sottovoce_experiments.distribution.range_trees import cell
 def ahead(truth: Floats, n: int, epsilon: float, rng: np.random.Generator) -> Floats:
     """The shares of all buckets by AHEAD."""
     line = sv.Record({"value": sv.Integers(0, len(truth) - 1)})
-    return played(AHEAD(line, epsilon, n, 64), truth, n, rng).decoded("published").values
+    return played(AHEAD(line, epsilon, n, 64), truth, n, rng).decoded("fitted").values
 
 
 def test_the_error_is_the_mean_over_all_ranges() -> None:

@@ -13,6 +13,7 @@ from sottovoce.core.late import load
 from sottovoce.core.round import Arm, Protocol
 from sottovoce.protocols.ask import AskEveryone, AskOneOf
 from sottovoce.protocols.boxes.ahead import AHEAD
+from sottovoce.protocols.boxes.copula import CopulaRounds
 from sottovoce.protocols.boxes.hdg import HDG
 from sottovoce.protocols.boxes.hio import HIO
 from sottovoce.protocols.checkpoints import checkpoint, resume
@@ -105,6 +106,8 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
         WHOLE,
     ),
     "AHEAD": (AHEAD(PAIRS, 2, len(ROWS)), ROWS),
+    "CopulaRounds": (CopulaRounds(PAIRS, 2, len(ROWS), buckets=8, ranks=2), ROWS),
+    "CopulaRounds, one": (CopulaRounds(PAIRS, 2, len(ROWS), buckets=8, ranks=2, rounds=1), ROWS),
     "HDG": (HDG(PAIRS, 2, N), ROWS),
     "HIO": (HIO(PAIRS, 2, branching=2), ROWS),
     "QuantileBayesSearch": (QuantileBayesSearch(RANGE, "0.5", 2, N, rounds=8, parts=64), NEAR),

@@ -78,10 +78,10 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
         evidence = from_cells(method, n, rng.multinomial(n, rates / rates.sum()))
         own = (evidence.values(), prior.decode(evidence).values)
         unbiased, decoded = (one.reshape(truth.shape) for one in own)
-        asked = tallies(tree.start(), Grid.of(tree.base), truth.ravel(), n, rng)
+        asked = tallies(tree.start().arms, Grid.of(tree.base), truth.ravel(), n, rng)
         rivals = (
             partition_boxes(tree.question, tree.base, asked).values(),
-            played(adaptive, truth.ravel(), n, rng).decoded("published").values,
+            played(adaptive, truth.ravel(), n, rng).decoded("fitted").values,
         )
         first, third = (one.reshape(truth.shape) for one in rivals)
         found = (first, unbiased, third, decoded)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.domain.places import base_of, places_of
-from sottovoce.core.round import Protocol, Round
+from sottovoce.core.round import Arm, Protocol
 from sottovoce.estimate.boxes.grid import Grid
 from sottovoce.estimate.boxes.partitions import over
 from sottovoce.protocols.play import State
@@ -19,11 +20,11 @@ Floats = NDArray[np.float64]
 SEEDS = 1 << 62
 
 
-def tallies(stage: Round, grid: Grid, shares: Floats, n: int, rng: np.random.Generator) -> tuple[Tally, ...]:
-    """The tallies of a round of n participants, whose cells are drawn from these shares."""
-    weights = np.array([arm.weight for arm in stage.arms], float)
+def tallies(arms: Sequence[Arm], grid: Grid, shares: Floats, n: int, rng: np.random.Generator) -> tuple[Tally, ...]:
+    """The tallies of the arms of a round of n participants, whose cells are drawn from these shares."""
+    weights = np.array([arm.weight for arm in arms], float)
     found = []
-    for arm, asked in zip(stage.arms, rng.multinomial(n, weights / weights.sum()), strict=True):
+    for arm, asked in zip(arms, rng.multinomial(n, weights / weights.sum()), strict=True):
         view: Any = arm.mechanism.domain
         chosen: Any = base_of(view)
         places = over(grid, chosen.names, places_of(view))
@@ -35,10 +36,11 @@ def tallies(stage: Round, grid: Grid, shares: Floats, n: int, rng: np.random.Gen
 
 def played(protocol: Protocol, shares: Floats, n: int, rng: np.random.Generator) -> Any:
     """The estimate of the boxes, from n participants in all."""
-    base: Any = getattr(protocol, "base")  # noqa: B009 - of all protocols about boxes
-    grid, state, left = Grid.of(base), State.first(protocol), n
+    state = State.first(protocol)
+    base: Any = getattr(protocol, "base", state.round.arms[0].mechanism.domain)
+    grid, left = Grid.of(base), n
     while not state.is_over:
         asked = left if state.round.quota is None else min(left, state.round.quota)
         left -= asked
-        state = state.after(tallies(state.round, grid, shares, asked, rng))
+        state = state.after(tallies(state.round.arms, grid, shares, asked, rng))
     return state.estimates["boxes"]

@@ -50,7 +50,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     for _ in range(runs):
         evidence = from_cells(method, n, rng.multinomial(n, rates / rates.sum()))
         found = (
-            played(tree, truth, n, rng).decoded("published").values,
+            played(tree, truth, n, rng).decoded("fitted").values,
             evidence.values(),
             bayes.decode(evidence).values,
         )

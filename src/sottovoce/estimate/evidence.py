@@ -101,7 +101,7 @@ class Offer(Enum):
     TABLES = "contingency tables of several attributes"
     JOINED_REPORTS = "a report about every attribute of a person"
     GRID = "shares of the cells of a grid over several fields"
-    PUBLISHED = "an estimate that the authors of the method have published"
+    FITTED = "a fit that its protocol is made for"
     HALF_SETS = "counts of reports inside and outside of public half-sets"
 
 

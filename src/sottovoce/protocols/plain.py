@@ -27,6 +27,7 @@ PROTOCOLS = {
     "AskEveryone": "protocols.ask:AskEveryone",
     "AskOneOf": "protocols.ask:AskOneOf",
     "ClampedMeanRound": "protocols.ranges.clamped:ClampedMeanRound",
+    "CopulaRounds": "protocols.boxes.copula:CopulaRounds",
     "DensestInterval": "protocols.ranges.densest:DensestInterval",
     "GaussianMeanKnownSigma": "protocols.gaussian.known:GaussianMeanKnownSigma",
     "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",

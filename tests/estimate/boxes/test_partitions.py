@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,13 +16,16 @@ from sottovoce.core.domain import Integers, Level, Merged, Record, Select
 from sottovoce.core.domain.places import base_of, places_of
 from sottovoce.core.exact import law
 from sottovoce.core.round import Protocol
+from sottovoce.estimate.boxes.copula import joined
 from sottovoce.estimate.boxes.grids import all_inside, consistent, pair_table
-from sottovoce.estimate.boxes.partitions import over, partition_boxes
+from sottovoce.estimate.boxes.partitions import PartReading, over, partition_boxes
 from sottovoce.estimate.boxes.tree import AdaptiveTree
 from sottovoce.estimate.frequency.supports import two_rates
+from sottovoce.estimate.joint.residuals import ContrastVariance
 from sottovoce.estimate.request import Target
 from sottovoce.protocols.boxes.ahead import AHEAD
 from sottovoce.protocols.boxes.arms import coarse
+from sottovoce.protocols.boxes.copula import CopulaRounds
 from sottovoce.protocols.boxes.hdg import HDG
 from sottovoce.protocols.boxes.hio import HIO
 from sottovoce.tally.tally import Tally
@@ -161,7 +166,7 @@ def test_parts_without_answers_are_not_split() -> None:
     protocol = AHEAD(sv.Record({"x": sv.Integers(0, 63)}), 4, len(people))
     estimate = sv.simulate(protocol, people, seed=2)["boxes"]
     assert len(estimate.evidence.readings[0].shares) < 24
-    decoded = estimate.decoded("published")
+    decoded = estimate.decoded("fitted")
     assert decoded.range(x=20).value == pytest.approx(0.5, abs=0.05)
     assert decoded.range(x=0).value == pytest.approx(0.25, abs=0.05)
     assert decoded.values.min() >= 0 and decoded.values.sum() == pytest.approx(1)
@@ -208,9 +213,50 @@ def test_boxes_of_three_fields_have_intervals_that_hold_for_any_distribution() -
     (low,), (high,) = found.ci()
     truth = float(np.mean([one["a"] < 2 and one["b"] < 2 and one["c"] < 2 for one in people]))
     assert low <= truth <= high and low > 0.4 and high < 0.6
-    assert estimate.decoded("published").range(**box).value == pytest.approx(truth, abs=0.05)
+    assert estimate.decoded("fitted").range(**box).value == pytest.approx(truth, abs=0.05)
     with pytest.raises(sv.ParameterError, match="two fields"):
         estimate.outside(**box)
+
+
+# --- copulas ---------------------------------------------------------------------------------------------------------
+@for_each("correlation", [-0.7, 0.0, 0.6])
+def test_a_normal_copula_is_found_from_exact_coarse_shares(correlation: float) -> None:
+    """The bivariate normal law on a fine grid, against its own cells; and a table of no normal law, block by block."""
+    middles = (np.arange(32) - 15.5) / 5
+    x, y = middles[:, None], middles
+    table = np.exp(-(x**2 + y**2 - 2 * correlation * x * y) / (2 * (1 - correlation**2)))
+    table /= table.sum()
+    first, second = table.sum(axis=1), table.sum(axis=0)
+    parts = np.minimum((np.cumsum(first) * 4).astype(int), 3)
+    own = (parts[:, None] * 4 + parts).ravel()
+    coarse = np.bincount(own, table.ravel())
+    reading = PartReading(("a", "b"), (4, 4), own, coarse, 1e12, ContrastVariance(1.0, 1.0), 1e6)
+    found = joined(first, second, cast(Any, SimpleNamespace(readings=[reading])))
+    assert np.abs(found - table).sum() < 0.02
+    assert found.sum(axis=1) == pytest.approx(first, abs=1e-6)
+    crossed = coarse.copy()
+    crossed[[0, 5]], crossed[[1, 4]] = crossed[[0, 5]] + 0.004, crossed[[1, 4]] - 0.004
+    odd = joined(first, second, cast(Any, SimpleNamespace(readings=[replace(reading, shares=crossed)])))
+    assert np.abs(np.bincount(own, odd.ravel()) - crossed).max() < 1e-4
+
+
+@for_each("rounds", [1, 2])
+def test_copulas_find_shares_that_are_heaped_and_at_both_ends(rounds: int) -> None:
+    values = [0, 0, 0, 10, 10, 20, 30, 31]
+    people = [{"a": values[i % 8], "b": values[(i + i // 8 % 2) % 8], "c": values[i // 64 % 8]} for i in range(24_000)]
+    record = sv.Record({name: sv.Integers(0, 31) for name in ("a", "b", "c")})
+    protocol = CopulaRounds(record, 4, len(people), ranks=3, rounds=rounds)
+    estimate = sv.simulate(protocol, people, seed=5)["boxes"].decoded("fitted")
+    for box in ({"a": 0}, {"a": (0, 9), "b": (0, 9)}, {"a": (0, 15), "b": (0, 15), "c": (0, 15)}):
+        inside = [all(_within(one[name], limits) for name, limits in box.items()) for one in people]
+        assert estimate.range(**box).value == pytest.approx(float(np.mean(inside)), abs=0.06)
+    (low,), (high,) = estimate.range(a=(0, 9), b=(0, 9)).ci()
+    assert low <= float(np.mean([one["a"] < 10 and one["b"] < 10 for one in people])) <= high
+
+
+def _within(value: int, limits: Any) -> bool:
+    low, high = limits if isinstance(limits, tuple) else (limits, limits)
+    return bool(low <= value <= high)
 
 
 @for_each("pair", [(8, 4), (5, 2), (3, 4), (16, 3), (64, 8)])

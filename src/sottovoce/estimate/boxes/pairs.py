@@ -42,7 +42,7 @@ class PairBoxes(Evidence):
     noun: ClassVar[str] = "share of a cell of two fields"
     estimate_class: ClassVar[type[Estimate]] = BoxesEstimate
     ends: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.PUBLISHED})
+    offers: ClassVar[frozenset[Offer]] = frozenset({Offer.FITTED})
     asked: Boxes
     pairs: Mapping[Pair, PartitionBoxes]
     readings: tuple[PartReading, ...]
@@ -76,7 +76,7 @@ class PairBoxes(Evidence):
     def values(self) -> Floats:
         return np.concatenate([one.values() for one in self.pairs.values()])
 
-    def published(self) -> Floats:
+    def fitted_shares(self) -> Floats:
         """The shares that the authors of HDG find."""
         grids = {one.names: one.shares.reshape(one.shape) for one in self.readings}
         tables = consistent(grids, self.sizes)
@@ -213,13 +213,20 @@ class PairAnswer(Evidence):
         return next((said for one in self._parts() if (said := one.doubt(request, most))), None)
 
 
-def pair_boxes(question: Boxes, base: Select, tallies: Sequence[Any]) -> PartitionBoxes | PairBoxes:
-    """The evidence of reports about one or two fields; of two fields the evidence about their grid itself."""
+def pair_tables(
+    question: Boxes, base: Select, tallies: Sequence[Any]
+) -> tuple[dict[Pair, PartitionBoxes], tuple[PartReading, ...]]:
+    """The evidence about each pair of fields, and all readings."""
     pairs: dict[Pair, PartitionBoxes] = {}
     for first, second in combinations(base.names, 2):
-        own = [one for one in tallies if {*base_of(one.mechanism.domain).names} <= {first, second}]  # type: ignore[attr-defined]
+        chosen: list[tuple[Any, Any]] = [(one, base_of(one.mechanism.domain)) for one in tallies]
+        own = [one for one, view in chosen if {*view.names} <= {first, second}]
         pairs[first, second] = partition_boxes(question, Select(base.of, (first, second)), own)
-    if len(pairs) == 1:
-        return pairs[base.names[0], base.names[1]]
     readings = {reading.names: reading for one in pairs.values() for reading in one.readings}
-    return PairBoxes(question, pairs, tuple(readings.values()))
+    return pairs, tuple(readings.values())
+
+
+def pair_boxes(question: Boxes, base: Select, tallies: Sequence[Any]) -> PartitionBoxes | PairBoxes:
+    """The evidence of reports about one or two fields; of two fields the evidence about their grid itself."""
+    pairs, readings = pair_tables(question, base, tallies)
+    return PairBoxes(question, pairs, readings) if len(pairs) > 1 else pairs[base.names[0], base.names[1]]

@@ -142,7 +142,7 @@ class PartitionBoxes(GridEvidence):
 
     @property
     def offers(self) -> frozenset[Offer]:
-        return frozenset({Offer.ALL_SHARES} | ({Offer.PUBLISHED} if self.layers or self._grids else set()))
+        return frozenset({Offer.ALL_SHARES} | ({Offer.FITTED} if self.layers or self._grids else set()))
 
     @property
     def _grids(self) -> bool:
@@ -150,7 +150,7 @@ class PartitionBoxes(GridEvidence):
         about = [one.names for one in self.readings if len(one.names) == len(one.shape)]
         return len(self.buckets.names) == 2 and len({*about}) == len(self.readings)
 
-    def published(self) -> Floats:
+    def fitted_shares(self) -> Floats:
         """The shares that the authors of AHEAD, or of HDG, find."""
         if self.layers:
             layers = [(one.shares, one.variance) for one in self.layers]

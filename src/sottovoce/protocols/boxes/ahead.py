@@ -26,7 +26,7 @@ class AHEAD(CellsProtocol):
 
     The participants of a round report in which part of the grid they are. Parts with a large share are halved along
     every field, and others are asked about the new parts. The unbiased estimate and the intervals come from the last
-    round alone, whose parts do not depend on its reports. `decoded("published")` averages all layers, as published.
+    round alone, whose parts do not depend on its reports. `decoded("fitted")` averages all layers, as published.
 
     Args:
         record: The fields, as a `Record` of `Integers`, `Interval` or `Categories`; one field is possible.
@@ -40,7 +40,7 @@ class AHEAD(CellsProtocol):
         >>> place = sv.Record({"x": sv.Integers(0, 15), "y": sv.Integers(0, 15)})
         >>> protocol = AHEAD(place, epsilon=2, participants=20000)
         >>> people = [{"x": 3, "y": 3}, {"x": 12, "y": 3}] * 10000
-        >>> estimate = sv.simulate(protocol, people, seed=1)["boxes"].decoded("published")
+        >>> estimate = sv.simulate(protocol, people, seed=1)["boxes"].decoded("fitted")
         >>> estimate.range(x=(2, 4), y=(0, 7)).values.round(1)
         array([0.5])
 

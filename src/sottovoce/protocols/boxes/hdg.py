@@ -28,7 +28,7 @@ class HDG(BoxesInOneRound):
 
     Coins give every participant one field or one pair of fields, and the participant reports the cell of its grid with
     the whole budget. The sizes of the grids follow from the number of participants, as published. Shares of boxes of
-    one or two fields are unbiased where their limits are edges of the grid; `decoded("published")` is the published
+    one or two fields are unbiased where their limits are edges of the grid; `decoded("fitted")` is the published
     estimate. Without `lines` only pairs are asked: this is TDG.
 
     Args:
@@ -44,7 +44,7 @@ class HDG(BoxesInOneRound):
         >>> person = sv.Record({name: sv.Integers(0, 15) for name in ("age", "income", "rooms")})
         >>> protocol = HDG(person, epsilon=2, participants=30000)
         >>> people = [{"age": 3, "income": 2, "rooms": 1}, {"age": 12, "income": 14, "rooms": 9}] * 15000
-        >>> estimate = sv.simulate(protocol, people, seed=1)["boxes"].decoded("published")
+        >>> estimate = sv.simulate(protocol, people, seed=1)["boxes"].decoded("fitted")
         >>> estimate.range(age=(0, 7), income=(0, 7), rooms=(0, 7)).values.round(1)
         array([0.5])
 

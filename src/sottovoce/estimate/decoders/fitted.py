@@ -1,4 +1,4 @@
-"""The estimate that the authors of a method have published: AHEAD, HDG, TDG."""
+"""The fit that a protocol about boxes is made for: AHEAD, HDG, TDG and copulas."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from sottovoce.estimate.evidence import Evidence, Offer
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedDecoder(Decoder):
-    """Shares of boxes as published, non-negative and with sum one.
+class FittedDecoder(Decoder):
+    """Shares of boxes, non-negative and with sum one, by the fit of their protocol.
 
     AHEAD averages the layers of its tree by their variances and makes them consistent from root to leaves. HDG and TDG
     make grids consistent and are as even inside coarse cells as all grids allow. Du et al., CCS 2021; Yang et al., VLDB
-    2020.
+    2020. Copulas are this project's.
     """
 
-    name: ClassVar[str] = "published"
-    needs: ClassVar[frozenset[Offer]] = frozenset({Offer.PUBLISHED})
+    name: ClassVar[str] = "fitted"
+    needs: ClassVar[frozenset[Offer]] = frozenset({Offer.FITTED})
     kind: ClassVar[str] = "fitted"
     projects: ClassVar[bool] = False
 
     def solve(self, evidence: Evidence) -> Decoded:
         source: Any = evidence  # offers what is published
-        return Decoded(source.published())
+        return Decoded(source.fitted_shares())
