@@ -1,0 +1,1 @@
+(()=>{var e=document.currentScript.src,n=import(new URL("sottovoce.js",e).href);function o(e){return(...o)=>n.then(n=>n[e](...o))}Object.assign(globalThis,{sottovoce:{open:o("open"),mechanism:o("mechanism"),seeded:o("seeded")}})})();
