@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sottovoce.core.domain import Sets
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate.request import Target
+from sottovoce.estimate.set_shares.evidence import SetEstimate
 from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce_experiments.experiment import Experiment, Row
@@ -99,7 +100,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
         if rare.any():
             inside["rare"].append(float(held[rare].mean()))
         squares.append(float(np.mean((found.values - people.shares) ** 2)))
-        if found.evidence.sizes is not None:
+        if isinstance(found, SetEstimate) and getattr(found.evidence, "sizes", None) is not None:
             low, high = found.sizes.ci(LEVEL, target="sample")
             inside["sizes"].append(float(((low <= people.sizes) & (people.sizes <= high)).mean()))
     predicted = float(np.mean(subject.variance(people.shares, len(people.codes), target=Target.SAMPLE)))

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from sottovoce.core.domain import Ranking
 from sottovoce.core.question import SetShares
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
+from sottovoce.estimate.set_shares.evidence import SetEstimate
 from sottovoce.study.plan import plan
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
@@ -59,6 +61,13 @@ def distance(order: Sequence[Any]) -> int:
     return sum(one > other for one, other in combinations(order, 2))
 
 
+def _estimated(mechanism: Mechanism, bits: Any, seed: int) -> SetEstimate:
+    found = mechanism.estimate(mechanism.tally(mechanism.privatize(bits, seed=seed)))
+    if not isinstance(found, SetEstimate):
+        raise TypeError("Reports about rankings are estimated as sets.")
+    return found
+
+
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     """Real reports of one crowd in each run. Both orders of one pair are read from the same reports."""
     rng, items = np.random.default_rng(seed), point["items"]
@@ -69,8 +78,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     for _ in range(runs):
         orders = CROWDS[point["crowd"]](items, rng)
         bits, seed_of_run = pairs_of(orders), int(rng.integers(1 << 62))
-        single = one_pair.estimate(one_pair.tally(one_pair.privatize(bits, seed=seed_of_run)))
-        best = planned.estimate(planned.tally(planned.privatize(bits, seed=seed_of_run)))
+        single, best = (_estimated(m, bits, seed_of_run) for m in (one_pair, planned))
         for name, order in (
             ("kwiksort", single.order(method="kwiksort", seed=seed_of_run)),
             ("borda", single.order()),

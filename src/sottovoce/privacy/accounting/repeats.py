@@ -7,6 +7,7 @@ whatever it has to say. So given these waves, reports are independent, and only 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from math import prod
 
@@ -33,7 +34,7 @@ def repeat_loss(mechanism: Mechanism, repeat: Repeat, *, span: int | None = None
     """
     check_integer("span", OWNER, repeat.waves if span is None else span, 1, repeat.waves)
     codes, width = list(mechanism.channel.codes()), repeat.waves if span is None else span
-    laws = {code: law_of(lambda coins, code=code: mechanism.channel.sample(code, coins)) for code in codes}
+    laws = {code: law_of(partial(mechanism.channel.sample, code)) for code in codes}
     outputs = len({output for law in laws.values() for output in law}) + 1
     if len(codes) ** (repeat.waves + width) * repeat.waves * outputs**repeat.answers > MOST_CASES:
         raise TooLargeError("Histories are enumerated of few waves, codes and reports only.")
