@@ -91,7 +91,7 @@ class Bins(View):
         return cls(of, [context.add(low, step) for step in steps])
 
     def divided(self, buckets: int) -> Bins:
-        """These bins, each divided evenly into as many buckets as give about this number of buckets in all."""
+        """The bins, each divided evenly into as many buckets as give about this number of buckets in all."""
         parts = max(1, round(buckets / self.size))
         ends, context = [Decimal(self.of.low), *self.edges, Decimal(self.of.high)], Context(prec=34)
         edges = []

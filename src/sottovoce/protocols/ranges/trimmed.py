@@ -123,7 +123,7 @@ class TrimmedMeanRounds(Sequential):
         return ClampedBetween(self.domain, self.epsilon, low, high, self.method)
 
     def _ends(self, first: float, last: float) -> tuple[Decimal, Decimal]:
-        """Both quantiles in few digits, and apart where they are the same number."""
+        """The two quantiles in few digits, and apart where they are the same number."""
         least, most = Decimal(self.domain.low), Decimal(self.domain.high)
         step = max(last - first, float(most - least) / FINE**2) / FINE
         whole, apart = self.domain.spacing, Decimal(repr(step))
