@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Ranking
-from sottovoce.core.question import SetShares
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import SetShares
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate.set_shares.evidence import SetEstimate
 from sottovoce.study.plan import plan

@@ -41,7 +41,9 @@ def build(domain: Domain, *, epsilon: Any, shares: Any = None, other: Any = None
     second = falling if other is None else _stated("other", other, size)
     inside = "".join("01"[b > a] for a, b in zip(first, second, strict=True))
     if "1" not in inside:
-        raise ParameterError("The two stated distributions are the same: no report tells them apart.", parameter="other")
+        raise ParameterError(
+            "The two stated distributions are the same: no report tells them apart.", parameter="other"
+        )
     return bits(NAME, HalfSets(domain, sets=(inside,)), budget)
 
 

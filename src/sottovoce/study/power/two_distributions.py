@@ -104,6 +104,8 @@ def two_distributions_planner(test: TestOf, request: Request, power: float) -> T
     stated, other = expected_shares(request.prior, size), expected_shares(test.other, size)
     distance = float(np.abs(other - stated).sum() / 2)
     if distance == 0:
-        raise ParameterError("The two stated distributions are the same: no report tells them apart.", parameter="other")
+        raise ParameterError(
+            "The two stated distributions are the same: no report tells them apart.", parameter="other"
+        )
     direction = (other - stated) / distance
     return TwoDistributionsPlanner(test, stated, direction, tuple(request.listed(METHODS)), power, request.level)
