@@ -93,6 +93,14 @@ def curve(title: str, places: Sequence[float], points: Sequence[Point], *, unit:
     return _picture(title, HEIGHT, parts)
 
 
+def round_ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers between two others, about so many."""
+    raw = (high - low) / most or 1.0
+    size = 10 ** math.floor(math.log10(raw))
+    step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw)
+    return [place * step for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
 class _Scale(NamedTuple):
     low: float
     high: float
@@ -111,11 +119,7 @@ class _Scale(NamedTuple):
         return LEFT + (WIDTH - LEFT - RIGHT) * part
 
     def ticks(self) -> list[float]:
-        raw = (self.high - self.low) / 5
-        size = 10 ** math.floor(math.log10(raw))
-        step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw)
-        first = math.ceil(self.low / step)
-        return [place * step for place in range(first, math.floor(self.high / step) + 1)]
+        return round_ticks(self.low, self.high, 5)
 
 
 def _axis(scale: _Scale, bottom: float, share: bool, unit: str) -> str:

@@ -10,13 +10,13 @@ import numpy as np
 
 from sottovoce.core.language.display import printable
 from sottovoce.estimate.series.series import Series
-from sottovoce.study.charts import COLOUR
+from sottovoce.study.charts import COLOUR, round_ticks
 from sottovoce.study.display.dates import day_text
 from sottovoce.study.waves import Wave, WaveSeries
 
 MOST_LINES = 4  # of one picture; the values that are largest in the last wave
 MOST_ROWS = 60  # waves of a table; the last ones
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 150, 56, 14, 22, 24
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 150, 64, 14, 14, 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class TimeCard:
 
 
 @dataclass(frozen=True, slots=True)
-class _Numbers:
+class Numbers:
     """How the numbers of a question are written: shares in per cent."""
 
     scale: float
@@ -62,7 +62,7 @@ class _Numbers:
         return f"{self.scale * number:.3g}{self.unit}"
 
     def change(self, number: float) -> str:
-        return f"{self.scale * number:+.2g}{' points' if self.unit else ''}"
+        return f"{self.scale * number:+.2g}{' points' if self.unit else ''}".replace("-", "\N{MINUS SIGN}")
 
 
 def time_cards(found: Sequence[WaveSeries], waves: Sequence[Wave], level: float) -> list[TimeCard]:
@@ -76,7 +76,7 @@ def _card(one: WaveSeries, reports: dict[int, int], level: float) -> TimeCard:
     order = np.argsort(-series.values[-1], kind="stable")[:MOST_LINES]
     texts = series.estimates[0].axes.texts()
     share = asked.question.is_share
-    numbers = _Numbers(100, " %") if share else _Numbers(1, "")
+    numbers = Numbers(100, " %") if share else Numbers(1, "")
     low, high = series.ci(level, simultaneous=True)
     labels = texts if len(texts) > 1 else [""]
     lines = tuple(
@@ -96,7 +96,7 @@ def _line(
     one: WaveSeries,
     place: int,
     label: str,
-    numbers: _Numbers,
+    numbers: Numbers,
     band: tuple[np.ndarray, np.ndarray],
     reports: dict[int, int],
     level: float,
@@ -117,7 +117,7 @@ def _line(
     last = series.epochs[-2:]
     return TimeLine(
         printable(label) if label else "",
-        picture(series, place, band, numbers.scale, label or one.result.asked.text("en")),
+        picture(series, place, band, numbers, label or one.result.asked.text("en")),
         tuple(reversed(rows[-MOST_ROWS:])),
         f"From wave {last[0]} to wave {last[1]}: {numbers.change(one.change.values[place])}"
         f" ({numbers.change(changed.low[place])} to {numbers.change(changed.high[place])}).",
@@ -126,10 +126,10 @@ def _line(
     )
 
 
-def picture(series: Series, place: int, band: tuple[np.ndarray, np.ndarray], scale: float, title: str) -> str:
+def picture(series: Series, place: int, band: tuple[np.ndarray, np.ndarray], numbers: Numbers, title: str) -> str:
     """The unbiased estimates of a value as a line over the waves, inside their band."""
-    low, high = scale * band[0], scale * band[1]
-    values = scale * series.values[:, place]
+    low, high = band
+    values = series.values[:, place]
     at = np.array([float(str(number)) for number in series.epochs])
     bottom, top = float(min(low.min(), 0 if low.min() < 0.3 * high.max() else low.min())), float(high.max())
     spread = (top - bottom) or 1.0
@@ -145,8 +145,8 @@ def picture(series: Series, place: int, band: tuple[np.ndarray, np.ndarray], sca
     dots = "".join(f'<circle class="dot" cx="{x}" cy="{height}" r="3" fill="{COLOUR}"/>' for x, height in places)
     ticks = "".join(
         f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="#d5dde0"/>'
-        f'<text x="{LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{tick:.3g}</text>'
-        for tick in (bottom, (bottom + top) / 2, top)
+        f'<text x="{LEFT - 8}" y="{y(tick) + 4:.1f}" text-anchor="end">{numbers.value(tick)}</text>'
+        for tick in round_ticks(bottom, top, 4)
     )
     marks = sorted({0, len(xs) // 2, len(xs) - 1})
     anchors = {0: "start", len(xs) - 1: "end"}
@@ -157,7 +157,8 @@ def picture(series: Series, place: int, band: tuple[np.ndarray, np.ndarray], sca
     )
     name = escape(f"{title}, wave by wave, with a band")
     return (
-        f'<svg class="chart" role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{name}"><title>{name}</title>'
+        f'<svg class="chart over-time" role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{name}">'
+        f"<title>{name}</title>"
         f'{ticks}<polygon class="band" points="{" ".join(edge)}" fill="{COLOUR}" fill-opacity="0.18"/>'
         f'<polyline class="ink" points="{line}" fill="none" stroke="{COLOUR}" stroke-width="2"/>{dots}{below}</svg>'
     )
