@@ -49,6 +49,8 @@ PAGE = Page(
     " that are named in [Results](index.md).\n",
 )
 
+ONE_BIT = "one-bit"
+
 
 @lru_cache(maxsize=8)
 def held(column: str) -> Ints:
@@ -132,9 +134,18 @@ def _identical(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) 
 
 def _simple(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
     """The shares of the column against shares that are more even."""
-    mechanism = _mechanism(point, len(shares))
+    other = 0.9 * shares + 0.1 / len(shares)
+    if point["mechanism"] == ONE_BIT:  # which asks about these two distributions alone
+        mechanism = _one_bit(tuple(shares), tuple(other), str(point["epsilon"]))
+    else:
+        mechanism = _mechanism(point, len(shares))
     estimate = _estimate(mechanism, rng.multinomial(point["n"], shares), rng)
-    return likelihood_ratio(estimate, shares, 0.9 * shares + 0.1 / len(shares)).p_value
+    return likelihood_ratio(estimate, shares, other).p_value
+
+
+@lru_cache(maxsize=8)
+def _one_bit(shares: tuple[float, ...], other: tuple[float, ...], epsilon: str) -> Mechanism:
+    return build(ONE_BIT, Integers(0, len(shares) - 1), epsilon=epsilon, shares=shares, other=other)
 
 
 def _mean(point: Mapping[str, Any], column: Any, rng: np.random.Generator) -> Estimate:
@@ -251,6 +262,7 @@ CASES = (
     ("country", "oue", 50_000, 0.5),
 )
 LISTED = (*(case for case in CASES if case[1] != "oue"), ("country", "grr", 50_000, 2.0))  # numbered reports
+BITS = (("education", ONE_BIT, 1_500, 4.0), ("country", ONE_BIT, 5_000, 1.0), ("country", ONE_BIT, 50_000, 0.5))
 HALVES = (
     ("education", "half-sets", 1_500, 4.0),
     ("country", "half-sets", 5_000, 1.0),
@@ -274,6 +286,7 @@ GRID = (
         for test in ("likelihood ratio", "private group, number", "private group, category")
         for case in LISTED
     ),
+    *(("likelihood ratio", *case) for case in BITS),
     *(("association", *case) for case in LISTED),
     *((test, *case) for test in ("z, stated mean", "z, two means") for case in MEANS),
     *(("z, stated mean of normal answers", *case) for case in NORMAL),
