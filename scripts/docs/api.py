@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 PAGES = {
-    "answers": ("Describe answers", "Categories Integers Interval Circle Text Sets Record Pair Box Ball Sparse"),
+    "answers": (
+        "Describe answers",
+        "Categories Integers Interval Circle Text Sets Ranking Record Pair Box Ball Sparse",
+    ),
     "questions": (
         "Say what to estimate",
         "Frequency SetShares Mean Variance Distribution Quantile Range Cdf CircularMean GroupMean VectorMean Attributes"

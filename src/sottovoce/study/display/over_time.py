@@ -52,7 +52,7 @@ class TimeCard:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class NumberText:
     """How the numbers of a question are written: shares in per cent."""
 
     scale: float
@@ -76,7 +76,7 @@ def _card(one: WaveSeries, reports: dict[int, int], level: float) -> TimeCard:
     order = np.argsort(-series.values[-1], kind="stable")[:MOST_LINES]
     texts = series.estimates[0].axes.texts()
     share = asked.question.is_share
-    numbers = Numbers(100, " %") if share else Numbers(1, "")
+    numbers = NumberText(100, " %") if share else NumberText(1, "")
     low, high = series.ci(level, simultaneous=True)
     labels = texts if len(texts) > 1 else [""]
     lines = tuple(
@@ -96,7 +96,7 @@ def _line(
     one: WaveSeries,
     place: int,
     label: str,
-    numbers: Numbers,
+    numbers: NumberText,
     band: tuple[np.ndarray, np.ndarray],
     reports: dict[int, int],
     level: float,
@@ -126,7 +126,7 @@ def _line(
     )
 
 
-def picture(series: Series, place: int, band: tuple[np.ndarray, np.ndarray], numbers: Numbers, title: str) -> str:
+def picture(series: Series, place: int, band: tuple[np.ndarray, np.ndarray], numbers: NumberText, title: str) -> str:
     """The unbiased estimates of a value as a line over the waves, inside their band."""
     low, high = band
     values = series.values[:, place]

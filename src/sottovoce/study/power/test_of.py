@@ -60,9 +60,6 @@ class TestOf:
         16406
         >>> sv.plan(sv.TestOf(test.question, difference=0.5, watched=True), epsilon=1).participants
         40286
-        >>> smokers = sv.TestOf(pages.question, 0.1, test="two distributions", other=[0.6, 0.4])
-        >>> sv.plan(smokers, epsilon=1).participants
-        722
 
     See also:
         `compare` for the test itself, `plan` for the number of people.
