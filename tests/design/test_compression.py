@@ -80,7 +80,7 @@ def test_several_laws_have_a_table_and_even_shares_randomized_response() -> None
 @for_each(
     "options,words",
     [
-        ({}, "either epsilon or distortion"),
+        ({}, "'epsilon' parameter of compression"),
         ({"epsilon": 1, "distortion": "0.3"}, "either epsilon or distortion"),
         ({"prior": SKEWED, "distortion": "0.6"}, "tells nothing"),
         ({"prior": SKEWED, "distortion": "0.1", "outputs": 3}, "merging alone"),

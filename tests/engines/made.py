@@ -37,7 +37,7 @@ BY_STATISTIC = {
     "supports by hashing": ("olh", sv.Integers(0, 15), 0),
     "items": ("mask", sv.Sets(range(90), 9), [0, 7]),
     "items in cells": ("cells", sv.Sets(range(90), 9), [0, 7]),
-    "options": ("options", sv.Sets(range(90), 90), [0, 7]),
+    "asked of sets": ("options", sv.Sets(range(90), 90), [0, 7]),
     "asked": ("d-bit-flip", sv.Integers(0, 15), 0),
     "seeds": ("flh", sv.Integers(0, 15), 0),
     "cohorts": ("cms", sv.Integers(0, 15), 0),

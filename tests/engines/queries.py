@@ -17,7 +17,16 @@ from sottovoce.tally.tally import Tally
 OUTPUTS = (
     *("grr", "hadamard", "projective", "distortion", "urr", "bernoulli", "nprr", "three-output", "laplace", "scdf"),
     *("staircase", "piecewise", "pm-sub", "hybrid", "square-wave", "square-wave-discrete", "general-wave", "hierarchy"),
-    *("haar", "binned", "orthogonal-series", "designed-distribution", "coded-wave", "mixed-wave", "half-sets"),
+    *(
+        "haar",
+        "binned",
+        "orthogonal-series",
+        "designed-distribution",
+        "coded-wave",
+        "mixed-wave",
+        "half-sets",
+        "one-bit",
+    ),
 )
 MASKS = ("sue", "oue", "unary", "the", "rue", "urap")
 NAMES = (*OUTPUTS, *MASKS)

@@ -71,7 +71,7 @@ def test_a_question_has_its_card_and_its_field(kind: str) -> None:
     manifest = Manifest(FACTS, (asked,), arms)
     head = header_of(row, manifest, 1000, {}, TODAY)  # type: ignore[arg-type]
     values = {"planned": {"asked": 0.1}, "alarms": (), "outcomes": {}, "problems": {}, "refused": 0, "short": ""}
-    values |= {"head": head, "facts": FACTS, "cards": cards, "ranked": cards, "alone": set(), "arms": ()}
+    values |= {"head": head, "facts": FACTS, "cards": cards, "ranked": cards, "alone": set(), "arms": (), "waves": ()}
     page = rendered("live.html", running=SimpleNamespace(name="study"), outcome=outcome, **values)
     assert "<svg" in page and "What is it?" in page and "Planned: ±" in page
     page = page.replace("&#39;", "'")

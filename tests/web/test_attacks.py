@@ -143,7 +143,7 @@ def test_a_manifest_that_is_swapped_before_the_first_sending_gets_nothing(opened
     opened.context.set_offline(False)
     page.evaluate(EMPTIED)
     assert bodies == [] and counted(collector) == 0
-    assert page.evaluate("() => study.spent()") == {"study": 0, "total": 0}
+    assert page.evaluate("() => study.spent()") == {"window": 0, "study": 0, "total": 0}
 
 
 def test_a_server_that_gives_another_study_or_more_than_it_says_is_refused(opened, collector):

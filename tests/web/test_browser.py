@@ -202,7 +202,7 @@ def test_opting_out_deletes_what_is_unsent(opened, collector):
     assert page.evaluate("() => study.optOut()") == 1
     opened.context.set_offline(False)
     assert page.evaluate("() => study.sent()") == []
-    assert page.evaluate("() => study.spent()") == {"study": 0, "total": 0}
+    assert page.evaluate("() => study.spent()") == {"window": 0, "study": 0, "total": 0}
     assert page.evaluate(REFUSED, "owl") == "opted_out"
     page.evaluate("() => study.flush()")
     assert counted(collector) == 0

@@ -59,11 +59,12 @@ def build(
     k = categories(NAME, domain, 1 << 16)
     most = k if outputs is None else check_integer("outputs", NAME, outputs, 2, k)
     laws = _laws(prior, k)
-    if (distortion is None) == (epsilon is None):
+    if distortion is None or epsilon is not None:
+        budget = check_epsilon(NAME, epsilon)
+    if distortion is not None and epsilon is not None:
         raise ParameterError(f"Give {NAME} either epsilon or distortion: the other one follows.")
     kept = _likeliest(laws, most)
     if distortion is None:
-        budget = check_epsilon(NAME, epsilon)
         kept, channel = _channel(laws, kept, odds(budget))
     else:
         kept, channel = _least(laws, kept, _wanted(distortion, laws[:, kept]))

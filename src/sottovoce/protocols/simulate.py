@@ -55,7 +55,7 @@ def simulate(
     See also:
         `SampledAttributes`, `VarianceRounds` and `RangeSearchMean`, other protocols.
     """
-    crowd = _Crowd(answers, seed, choices, closing=closing, again=protocol.answers > 1)
+    crowd = _Crowd(answers, seed, choices, closing=closing, again=getattr(protocol, "answers", 1) > 1)
     last = play(protocol, crowd.ask(state), state=state)
     if crowd.unfinished:
         last = last.counted(crowd.unfinished)

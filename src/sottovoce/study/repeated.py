@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 EVERY = {"day": 1, "week": 7, "4 weeks": 28}
 GUARANTEES = ("report", "window", "sequence")
 KEYS = ("every", "waves", "guarantee", "window")
+WINDOWED = ("window",)  # what epsilon may protect that needs the length of a window
 CHOOSE = (
     'Choose what epsilon protects: guarantee = "report" (each report by itself, everyone answers every wave), "window"'
     ' (all reports within a window of waves), or "sequence" (all reports of a person).'
@@ -85,7 +86,7 @@ def read_repeat(table: object, notes: Notes) -> Repeat | None:
     if guarantee not in GUARANTEES:
         notes.note(("repeat", "guarantee"), "The guarantee is missing or unknown.", CHOOSE)
         return None
-    if (guarantee == "window") != ("window" in table):
+    if (guarantee in WINDOWED) != ("window" in table):
         what = 'A window belongs to the guarantee "window", and to no other.'
         notes.note(("repeat", "window"), what, "Write window = 4 with it: one answer in any 4 waves.")
         return None

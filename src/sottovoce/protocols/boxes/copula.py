@@ -13,7 +13,7 @@ import numpy as np
 from sottovoce.core.domain import Domain, Merged, Record, Select
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, check_fraction, check_integer, check_people, reject
+from sottovoce.core.params import check_epsilon, check_decimal, check_integer, check_people, reject
 from sottovoce.core.question import Boxes
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
@@ -78,7 +78,7 @@ class CopulaRounds(Protocol):
             "participants": check_people("participants", OWNER, self.participants),
             "buckets": check_integer("buckets", OWNER, self.buckets, 2, 1 << 10),
             "ranks": check_integer("ranks", OWNER, self.ranks, 2, 16),
-            "first": check_fraction("first", OWNER, self.first),
+            "first": check_decimal("first", OWNER, self.first),
             "rounds": check_integer("rounds", OWNER, self.rounds, 1, 2),
         }
         for name, value in values.items():
