@@ -28,6 +28,9 @@ class Wave(NamedTuple):
     results: StudyResults
 
 
+APART = ("sequence",)  # guarantees under which nobody answers two waves
+
+
 @dataclass(frozen=True)
 class WaveSeries:
     """One question over all waves.
@@ -58,7 +61,7 @@ class WaveSeries:
 
 def people_of(repeat: Repeat) -> str:
     """Whether waves have different people: where each person answers once in the whole study."""
-    return "different" if repeat.guarantee == "sequence" else "same"
+    return "different" if repeat.guarantee in APART else "same"
 
 
 def series_of(waves: Sequence[Wave], repeat: Repeat) -> Iterator[WaveSeries]:

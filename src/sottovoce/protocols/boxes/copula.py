@@ -13,7 +13,7 @@ import numpy as np
 from sottovoce.core.domain import Domain, Merged, Record, Select
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.params import check_epsilon, check_decimal, check_integer, check_people, reject
+from sottovoce.core.params import check_decimal, check_epsilon, check_integer, check_people, reject
 from sottovoce.core.question import Boxes
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
@@ -161,12 +161,20 @@ class CopulaRounds(Protocol):
             return Round(tuple(self._pairs(self._ranked(self._margins(lines)))))
         pairs = history[0][count:] if self.rounds == 1 else history[1] if len(history) > 1 else ()
         if not any(tally.n for tally in pairs):
-            raise ParameterError("Nothing can be estimated yet: nobody was asked about pairs of fields.")
+            known = zip(self.base.names, lines, strict=True)
+            fields = {name: tally.mechanism.estimate(tally) for name, tally in known if tally.n}
+            if not fields:
+                raise ParameterError("Nothing can be estimated yet: nobody was asked about pairs of fields.")
+            return partial(fields, "Closed early: nobody was asked about pairs of fields.")
         tables, readings = pair_tables(self.question, self.base, pairs)
         evidence = CopulaBoxes(self.question, tables, readings, self._margins(lines))
         estimates = {"boxes": Estimate.of(self.question, evidence, sources_of((*lines, *pairs)))}
         silent = [name for name, tally in zip(self.base.names, lines, strict=True) if not tally.n]
-        return partial(estimates, f"Nobody was asked about {', '.join(silent)} alone.") if silent else estimates
+        return (
+            partial(estimates, f"Closed early: nobody was asked about {', '.join(silent)} alone.")
+            if silent
+            else estimates
+        )
 
     def _margins(self, lines: Any) -> dict[str, Floats]:
         """The shares of the buckets of each field, by the decoder "bayes"; equal shares where nobody was asked."""
