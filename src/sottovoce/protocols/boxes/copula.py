@@ -162,7 +162,7 @@ class CopulaRounds(Protocol):
         pairs = history[0][count:] if self.rounds == 1 else history[1] if len(history) > 1 else ()
         if not any(tally.n for tally in pairs):
             known = zip(self.base.names, lines, strict=True)
-            fields = {name: tally.mechanism.estimate(tally) for name, tally in known if tally.n}
+            fields = {name: _alone(self._wave(name), tally) for name, tally in known if tally.n}
             if not fields:
                 raise ParameterError("Nothing can be estimated yet: nobody was asked about pairs of fields.")
             return partial(fields, "Closed early: nobody was asked about pairs of fields.")
@@ -183,6 +183,11 @@ class CopulaRounds(Protocol):
             if tally.n:
                 found[name] = _smoothed(self._wave(name), tally.n, tally.cells.tobytes())
         return found
+
+
+def _alone(wave: Mechanism, tally: Any) -> Estimate:
+    """The distribution of one field, from the reports about it."""
+    return Estimate.of(wave.question, from_cells(wave, tally.n, tally.cells), sources_of([tally]))
 
 
 @lru_cache(maxsize=64)
