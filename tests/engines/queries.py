@@ -26,6 +26,7 @@ OUTPUTS = (
         "mixed-wave",
         "half-sets",
         "one-bit",
+        "compression",
     ),
 )
 MASKS = ("sue", "oue", "unary", "the", "rue", "urap")
