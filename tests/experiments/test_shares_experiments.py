@@ -237,7 +237,8 @@ def test_the_page_of_frequency_oracles_shows_the_grids_that_are_declared() -> No
     assert page.startswith(PAGE.head) and list(sections(page)) == [one.id for one in shown]
     for one in shown:
         assert one.section is not None
-        assert len(table(one.id)) == len(one.section.lines(one.points())), one.id
+        if set(one.section.by) <= set(one.points()[0]):  # cells of the others have several lines
+            assert len(table(one.id)) == len(one.section.lines(one.points())), one.id
 
 
 def test_what_the_page_shows_keeps_its_promises() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Integers, Record
@@ -18,6 +19,7 @@ from sottovoce.protocols.boxes.hio import HIO
 from sottovoce_experiments.boxes.compared import PAGE
 from sottovoce_experiments.boxes.played import played
 from sottovoce_experiments.experiment import Experiment, Row
+from sottovoce_experiments.figures import plain
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
 
@@ -81,8 +83,18 @@ def summary(rows: Sequence[PageRow]) -> list[str]:
     return [f"Intervals of level {LEVEL:.0%} cover {found[0]:.1%} to {found[-1]:.1%} of the shares of random boxes."]
 
 
+def picture(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Coverage of each cell beside the promised level."""
+    figure, axes = plain(experiment.title)
+    axes.plot([row["coverage"] for row in rows], range(len(rows)), "o")
+    axes.axvline(LEVEL, color="0.6")
+    axes.set_yticks(range(len(rows)), [f"{row['method']}, {row['answers']}, {row['epsilon']:g}" for row in rows])
+    axes.set_xlabel("share of intervals that hold the true share")
+    return figure
+
+
 EXPERIMENT = Experiment(
-    id="coverage-boxes",
+    id="boxes-coverage",
     title="Coverage of the intervals of boxes",
     metric="share of intervals that hold the true share",
     methods=METHODS,
@@ -91,7 +103,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=10,
     cell=cell,
-    figure="distribution.pictures:range_ratios",
+    figure="boxes.coverage:picture",
     columns=("method", "answers", "epsilon", "coverage", "error", "width"),
     summary=summary,
     section=Section(

@@ -125,7 +125,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
 
 
 EXPERIMENT = Experiment(
-    id="coverage-sets",
+    id="sets-coverage",
     title="Coverage of the intervals of shares of items, market baskets",
     metric="share of 95 % intervals that hold the truth",
     data=("retail baskets",),

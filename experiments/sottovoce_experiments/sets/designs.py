@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 PAGE = Page(
     "results/sets.md",
     "# Sets of items, measured\n\n"
-    "Written by `sottovoce reproduce set-designs --pages docs`, and `coverage-sets` likewise. How to ask is on the\n"
+    "Written by `sottovoce reproduce set-designs --pages docs`, and `sets-coverage` likewise. How to ask is on the\n"
     "page [Multiple choice](../guides/multiple-choice.md).\n",
 )
 METHODS = ("mask", "cells", "options", "padding-sampling")
