@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.domain import Clamp, Domain
 from sottovoce.core.guarantee import Approximate
+from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.mechanisms.mean.gaussian import build as gaussian
 from sottovoce.protocols.play import State
 from sottovoce.protocols.simulate import rounds
@@ -52,7 +54,11 @@ def test_arms_keep_the_contract(name: str) -> None:
     found = list(arms(name))
     assert found
     for mechanism in found:
-        check_mechanism(mechanism, reports=2_000)
+        # An arm about parts of boxes is a frequency oracle for the parts; boxes are read from several arms together.
+        parts = mechanism.question.kind == "boxes" and mechanism.statistic == CountSupports()
+        check_mechanism(
+            replace(mechanism, question=sv.Frequency(mechanism.domain)) if parts else mechanism, reports=2_000
+        )
 
 
 @pytest.mark.parametrize("domain", [sv.Interval(-1, 1), sv.Integers(3, 9)], ids=["interval", "integers"])
