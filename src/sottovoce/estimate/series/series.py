@@ -13,7 +13,7 @@ from scipy.special import ndtr
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
-from sottovoce.core.params import reject
+from sottovoce.core.params import check_integer, reject
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.comparison.compare import Comparison, compare
 from sottovoce.estimate.comparison.test import Effect, Test
@@ -21,6 +21,8 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Floats, deviate
 from sottovoce.estimate.request import Target, check_level
 from sottovoce.estimate.series import cusum
+from sottovoce.estimate.series.covariance import contrast_variance, memo_variances, same_people
+from sottovoce.estimate.series.smooth import Smoothed, smoothed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,27 +44,42 @@ class Series:
     Attributes:
         epochs: The names of the epochs.
         estimates: One estimate for each.
-        people: "different" if nobody answers in two epochs; "same" if people may answer in several, with fresh noise.
+        people: "different" if nobody answers in two epochs; "same" if people may answer in several.
+        window: With the same people, a person answers only in epochs a multiple of so many apart.
+        changed: With the same people, the share of them whose answers differ between two epochs, where it is known.
     """
 
     epochs: tuple[object, ...]
     estimates: tuple[Estimate, ...]
     people: str
+    window: int = 1
+    changed: Floats | None = None
 
     @classmethod
-    def of(cls, estimates: Mapping[object, Estimate] | Sequence[Estimate], *, people: str) -> Series:
+    def of(
+        cls,
+        estimates: Mapping[object, Estimate] | Sequence[Estimate],
+        *,
+        people: str,
+        window: int = 1,
+        changed: float | Floats | None = None,
+    ) -> Series:
         """Check that the estimates belong together.
 
         Args:
             estimates: Estimates by epoch, in order; a list has the epochs 1, 2, 3 and so on.
             people: "different" if nobody answers in two epochs: new people, or each in one epoch chosen by chance.
                 "same" if people may answer in several epochs. Then what is said about the population is cautious.
+            window: Where the same people answer once in any so many epochs in a row. Epochs are then whole numbers.
+            changed: Where the same people answer, the largest share of them whose answers differ between two epochs
+                (people who leave or join count), or a square matrix of these shares. Intervals of changes are narrower
+                with it, and wrong if it is too small.
 
         Returns:
             The series.
 
         Raises:
-            ParameterError: The estimates answer different questions, or share the noise of a memo.
+            ParameterError: The estimates answer different questions, or share the noise of a memo that is not known.
 
         Examples:
             >>> from sottovoce.estimate.series.series import Series
@@ -76,11 +93,25 @@ class Series:
         if people not in PEOPLE:
             raise reject("people", OWNER, "'different' or 'same'", people)
         named = dict(estimates) if isinstance(estimates, Mapping) else dict(enumerate(estimates, 1))
-        series = cls(tuple(named), tuple(named.values()), people)
+        share = None if changed is None else np.asarray(changed, np.float64)
+        series = cls(tuple(named), tuple(named.values()), people, window, share)
         series._check()
         return series
 
     def _check(self) -> None:
+        check_integer("window", OWNER, self.window, 1, 1 << 20)
+        if self.window > 1 and not all(type(epoch) is int for epoch in self.epochs):
+            raise ParameterError("A series with a window needs whole numbers as names of its epochs.")
+        if self.changed is not None:
+            count = len(self.epochs)
+            fits = self.changed.shape in ((), (count, count)) and bool(
+                np.all((self.changed >= 0) & (self.changed <= 1))
+            )
+            if not fits:
+                wanted = "a share from 0 to 1, or a square matrix of shares with a row for each epoch"
+                raise reject("changed", OWNER, wanted, self.changed)
+        if self.people == "different" and (self.window > 1 or self.changed is not None):
+            raise ParameterError("A window, or a share of changed answers, belongs to people='same'.")
         if len(self.estimates) < 2 or not all(isinstance(one, Estimate) for one in self.estimates):
             raise ParameterError("A series needs the estimates of two epochs or more: use m.estimate(tally) for each.")
         first = self.estimates[0]
@@ -92,11 +123,11 @@ class Series:
                 )
         if not first.question.has_differences:
             raise ParameterError("Directions on a circle have no difference with a sign, so they make no series.")
-        sources = (source for one in self.estimates for source in one.sources)
-        if self.people == "same" and any(source.mechanism.claimed_forever is not None for source in sources):
+        if self.people == "same" and any(memo_variances(one) is None for one in self.estimates):
             raise ParameterError(
-                "Reports from a memo share its noise between epochs, so their differences have other intervals. Use"
-                " people='different' if each person answers once."
+                "Reports from a memo share its noise between epochs. How much is known for shares whose memo supports"
+                " each category at a known rate, such as those of basic-rappor. Use people='different' if each person"
+                " answers once."
             )
 
     # --- numbers -----------------------------------------------------------------------------------
@@ -159,20 +190,49 @@ class Series:
     def contrast(self, weights: Sequence[float] | Floats, name: str, *, target: str = "population") -> EpochContrast:
         """A weighted sum over epochs, for each value.
 
-        Noise is fresh in each epoch, so its variances add up. From the same people, what sampling adds is bounded by
-        full correlation between epochs, since nobody knows how their answers depend on each other.
+        Fresh noise is independent in each epoch, so its variances add up. From the same people, the noise of a memo is
+        shared as far as answers stay. What sampling adds is bounded by full correlation between epochs, or by the share
+        of answers that change, since nobody knows how the answers of a person depend on each other.
         """
         row = np.asarray(weights, np.float64)
         if row.shape != (len(self.epochs),) or not np.isfinite(row).all():
             raise reject("weights", OWNER, "one number for each epoch", weights)
-        variances = self.variances(target)
-        if self.people == "same" and target == Target.POPULATION:
-            noise = self.variances(Target.SAMPLE)
-            sampling = np.sqrt(np.maximum(variances - noise, 0))
-            variance = row**2 @ noise + (np.abs(row) @ sampling) ** 2
-        else:
-            variance = row**2 @ variances
+        population = self.variances(target)
+        if self.people == "different":
+            return EpochContrast(self, name, row @ self.values, np.sqrt(row**2 @ population))
+        memos = np.array([memo_variances(one) for one in self.estimates])
+        numbers = np.array(self.epochs if self.window > 1 else range(len(self.epochs)), np.float64)
+        variance = contrast_variance(
+            row,
+            (population, self.variances(Target.SAMPLE), memos),
+            np.array([one.n for one in self.estimates], np.float64),
+            self.changed,
+            same_people(numbers, self.window),
+            Target.of(target),
+            share=self.estimates[0].question.is_share,
+        )
         return EpochContrast(self, name, row @ self.values, np.sqrt(variance))
+
+    # --- smoothing ---------------------------------------------------------------------------------
+    def smooth(self, *, period: int | None = None, online: bool = False) -> Smoothed:
+        """Estimate each epoch with the help of the others: less noise, and a bias that the intervals cover on average.
+
+        A level that moves, a slope that moves, an irregular part and, with `period`, a season are weighed by how well
+        they predict the series. The unbiased values stay the result; these are a second opinion.
+
+        Args:
+            period: The number of epochs of a season, such as 7 for days of a week. Default: none.
+            online: Use earlier epochs only, as on the day itself. Default: all epochs.
+
+        Returns:
+            Smoothed values, with intervals that cover on average over epochs, and the jumps that were found.
+        """
+        if self.people == "same" and any(memo_variances(one).any() for one in self.estimates):  # type: ignore[union-attr]
+            raise ParameterError("A series from memos is not smoothed: their noise stays from epoch to epoch.")
+        target = Target.POPULATION if self.people == "different" else Target.SAMPLE
+        if period is not None:
+            check_integer("period", "smooth", period, 2, max(2, len(self.epochs) // 2))
+        return smoothed(self, self.values, self.variances(target), period=period, online=online)
 
     def alarms(self, rate: float = 0.05) -> Alarms:
         """Watch for a change: with this probability, at most, an alarm is raised in a series without one.
@@ -183,7 +243,9 @@ class Series:
             raise ParameterError("Alarms need epochs of different people: the errors of one panel are correlated.")
         if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < 1:
             raise reject("rate", "alarms", "a number in (0, 1)", rate)
-        height = cusum.threshold(rate / len(self.labels), len(self.epochs) - 1)
+        # The shares of two categories sum to one: they move together, and one of them is watched.
+        watched = 1 if len(self.labels) == 2 and np.allclose(self.values.sum(axis=1), 1) else len(self.labels)
+        height = cusum.threshold(rate / watched, len(self.epochs) - 1)
         up, down = cusum.sums(cusum.surprises(self.values, self.variances()))
         return Alarms(self, height, up, down)
 
