@@ -44,6 +44,7 @@ from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.means import trimmed as trimmed_means
 from sottovoce_experiments.over_time import alarms as series_alarms
+from sottovoce_experiments.over_time import attacks as series_attacks
 from sottovoce_experiments.over_time import compared as series_compared
 from sottovoce_experiments.over_time import coverage as series_coverage
 from sottovoce_experiments.over_time import formulas as series_formulas
@@ -114,6 +115,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     series_formulas.EXPERIMENT,
     series_coverage.EXPERIMENT,
     series_alarms.EXPERIMENT,
+    series_attacks.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,

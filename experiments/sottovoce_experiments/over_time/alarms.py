@@ -64,8 +64,8 @@ def text(rows: Sequence[Mapping[str, Any]]) -> str:
     return (
         f"Alarms of `Series.alarms` with a rate of 5 % in series of a share of yes, over {rows[0]['runs']:,} series:"
         " how often one is raised while nothing changes (before a jump, where there is one), the median number of"
-        " epochs until a jump in the middle is noticed, and how often it never is. The level is estimated from the series"
-        " itself. The jump is in standard errors of one epoch. Without a jump alarms are raised in"
+        " epochs until a jump in the middle is noticed, and how often it never is. The level is estimated from the"
+        " series itself. The jump is in standard errors of one epoch. Without a jump alarms are raised in"
         f" {min(still):.1f} to {max(still):.1f} % of the series."
     )
 

@@ -85,7 +85,10 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
         window = {"one wave each": WAVES, "window of 4": WINDOW}.get(design, 1)
         turns = rng.integers(0, window, PEOPLE)
         asked = [everyone[turns == wave % window] for wave in range(WAVES)]
-        parts = [answers(rng)[wave] if design == "new people" else said[wave, asked[wave]] for wave in range(WAVES)]
+        if design == "new people":
+            parts = [(rng.random(PEOPLE) < share).astype(np.int64) for share in population]
+        else:
+            parts = [said[wave, asked[wave]] for wave in range(WAVES)]
         counted = from_memos(mechanism, said, rng) if memo else tallies(mechanism, parts, rng)
         changed = np.mean(said[:, None] != said[None], axis=2) if point["changes"] == "yes" else None
         estimates: dict[object, Estimate] = {wave: mechanism.estimate(one) for wave, one in enumerate(counted, 1)}
@@ -139,9 +142,9 @@ def text(rows: Sequence[Mapping[str, Any]]) -> str:
         f" and most, the band over {WAVES} waves, the change of the last wave, the trend. {PEOPLE:,} people answer yes"
         f" or no with epsilon 1; the share of yes rises by one point a wave, and {MOVES:.0%} of the people change in"
         " each wave. *Target* says whether intervals are about the population or the participants. From the same"
-        " people, intervals of changes and trends of the *population* are upper bounds: nobody knows how the answers of a"
-        " person depend on each other. *Changes known* gives the series the share of answers that differ between every"
-        f" two waves; without it intervals from memos are upper bounds too. {summary(rows)[0]}."
+        " people, intervals of changes and trends of the *population* are upper bounds: nobody knows how the answers of"
+        " a person depend on each other. *Changes known* gives the series the share of answers that differ"
+        f" between every two waves; without it intervals from memos are upper bounds too. {summary(rows)[0]}."
     )
 
 
@@ -153,7 +156,7 @@ EXPERIMENT = Experiment(
     methods=("grr", "basic-rappor"),
     grid=((AXES, DESIGNS),),
     quick=((AXES, DESIGNS[:1]),),
-    runs=2_000,
+    runs=1_000,
     quick_runs=20,
     cell=Late("over_time.coverage:cell"),
     figure="over_time.pictures:coverage",

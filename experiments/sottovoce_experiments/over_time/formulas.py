@@ -56,9 +56,9 @@ def text(rows: Sequence[Mapping[str, Any]]) -> str:
     return (
         f"The truth moves at random with variance rho in each of {EPOCHS} epochs, in units of the variance of an"
         " unbiased estimate. Formulas of the mean squared error: (sqrt(rho^2 + 4 rho) - rho) / 2 online,"
-        f" sqrt(rho / (rho + 4)) looking back. `known` is the error with rho known over the formula, `found` that of `Series.smooth`, which"
-        f" does not know it, over {rows[0]['runs']} runs of {SERIES} series. `coverage` is that of 95 % intervals, on"
-        " average over epochs."
+        " sqrt(rho / (rho + 4)) looking back. `known` is the error with rho known over the formula, `found` that of"
+        f" `Series.smooth`, which does not know it, over {rows[0]['runs']} runs of {SERIES} series. `coverage`"
+        " is that of 95 % intervals, on average over epochs."
     )
 
 

@@ -31,6 +31,12 @@ def alarms(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return _marks(experiment, rows, ("false",), ("epochs", "people", "jump"), 0.05, log=False)
 
 
+def attacks(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The share of right guesses of both attacks, beside the bound."""
+    fields = ("averaged", "bound", "inferred")
+    return _marks(experiment, rows, fields, ("epsilon", "waves", "window"), 0.5, log=False)
+
+
 def _marks(
     experiment: Experiment,
     rows: Sequence[Row],

@@ -121,7 +121,7 @@ def test_jumps_are_found_shown_and_doubted():
     assert jump.doubt is not None and "yes at 16" in jump.doubt and jump.doubt in jump.explain()
     calm = Series.of(weeks([6_000] * 30, seed=2), people="different").smooth(online=True)
     assert calm.jumps == {} and calm.doubt is None and "Nothing speaks against" in calm.explain()
-    assert "earlier epochs" in calm.explain() and "average coverage" in repr(calm)
+    assert "borrows from those before it" in calm.explain() and "average coverage" in repr(calm)
     frame = calm.to_frame()
     assert set(frame["smoothed_intervals"]) == {"average coverage"} and len(frame) == 60
     assert (frame["smoothed_std_error"] < frame["std_error"]).mean() > 0.9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +36,7 @@ GIVEN = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Series:
     """Estimates of one question, one for each epoch, in order.
 
@@ -141,14 +142,21 @@ class Series:
         """True if the reports of an epoch are simulated."""
         return any(one.simulated for one in self.estimates)
 
-    @property
+    @cached_property
     def values(self) -> Floats:
         """The unbiased estimates: a row for each epoch."""
         return np.array([one.evidence.values() for one in self.estimates])
 
     def variances(self, target: str = "population") -> Floats:
         """The variances of the estimates: a row for each epoch."""
-        return np.array([one.evidence.variances(Target.of(target)) for one in self.estimates])
+        return self._parts[0 if Target.of(target) == Target.POPULATION else 1]
+
+    @cached_property
+    def _parts(self) -> tuple[Floats, Floats, Floats]:
+        """The variances of the population, of all noise, and of the memos."""
+        targets = [np.array([one.evidence.variances(target) for one in self.estimates]) for target in Target]
+        memos = [memo_variances(one) for one in self.estimates] if self.people == "same" else []
+        return targets[0], targets[1], np.array(memos)
 
     def ci(self, level: float = 0.95, *, target: str = "population", simultaneous: bool = False) -> Bounds:
         """Intervals, a row for each epoch.
@@ -200,11 +208,10 @@ class Series:
         population = self.variances(target)
         if self.people == "different":
             return EpochContrast(self, name, row @ self.values, np.sqrt(row**2 @ population))
-        memos = np.array([memo_variances(one) for one in self.estimates])
         numbers = np.array(self.epochs if self.window > 1 else range(len(self.epochs)), np.float64)
         variance = contrast_variance(
             row,
-            (population, self.variances(Target.SAMPLE), memos),
+            self._parts,
             np.array([one.n for one in self.estimates], np.float64),
             self.changed,
             same_people(numbers, self.window),
@@ -227,7 +234,7 @@ class Series:
         Returns:
             Smoothed values, with intervals that cover on average over epochs, and the jumps that were found.
         """
-        if self.people == "same" and any(memo_variances(one).any() for one in self.estimates):  # type: ignore[union-attr]
+        if self.people == "same" and self._parts[2].any():
             raise ParameterError("A series from memos is not smoothed: their noise stays from epoch to epoch.")
         target = Target.POPULATION if self.people == "different" else Target.SAMPLE
         if period is not None:

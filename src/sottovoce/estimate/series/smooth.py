@@ -93,12 +93,12 @@ class Smoothed:
 
     def explain(self) -> str:
         """What was done, what the intervals mean, and what speaks against them."""
-        kind = "earlier epochs" if self.online else "all epochs"
+        kind = "those before it" if self.online else "all others"
         factor = float(np.mean(self.std_errors**2) / np.mean(self.series.variances()))
         text = (
-            f"Each epoch borrows from {kind} of {plural(len(self.series.epochs), 'epoch')}; the mean variance is"
-            f" {factor:.2f} of that of the unbiased values. Intervals have {LABEL}: they hold for 95 of 100 epochs, and"
-            " less often at jumps and peaks."
+            f"Each of {plural(len(self.series.epochs), 'epoch')} borrows from {kind}; the mean variance is"
+            f" {factor:.2f} of that of the unbiased values. Intervals have {LABEL}: they hold for 95 of 100"
+            " epochs, and less often at jumps and peaks."
         )
         return in_words(f"{text} {self.doubt or 'Nothing speaks against the models.'}", self.series.simulated)
 

@@ -113,14 +113,18 @@ def _line(
         )
         for number, begins, value, start, end in zip(series.epochs, one.begins, values, low, high, strict=True)
     ]
-    changed, sloped = one.change.ci(level), one.trend.ci(level)
-    last = series.epochs[-2:]
+    sloped = one.trend.ci(level)
+    changes = [one.change, one.overall] if len(series.epochs) > 2 else [one.change]
     return TimeLine(
         printable(label) if label else "",
         picture(series, place, band, numbers, label or one.result.asked.text("en")),
         tuple(reversed(rows[-MOST_ROWS:])),
-        f"From wave {last[0]} to wave {last[1]}: {numbers.change(one.change.values[place])}"
-        f" ({numbers.change(changed.low[place])} to {numbers.change(changed.high[place])}).",
+        " ".join(
+            f"{changed.name.removeprefix('change ').capitalize()}: {numbers.change(changed.values[place])}"
+            f" ({numbers.change(found.low[place])} to {numbers.change(found.high[place])})."
+            for changed in changes
+            for found in [changed.ci(level)]
+        ),
         f"Trend per wave: {numbers.change(one.trend.values[place])}"
         f" ({numbers.change(sloped.low[place])} to {numbers.change(sloped.high[place])}).",
     )
