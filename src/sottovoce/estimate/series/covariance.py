@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sottovoce.core.channel.facets import Rates, rates_of, stages_of
+from sottovoce.core.channel.facets import stages_of
+from sottovoce.core.channel.shapes import shared_rates
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.request import Target
 
@@ -31,9 +32,9 @@ def memo_variances(estimate: Estimate) -> Floats | None:
     if len(estimate.sources) != 1 or not estimate.question.is_share:
         return None
     channel = estimate.sources[0].mechanism.channel
-    stages, both = stages_of(channel), rates_of(channel)
-    first = None if stages is None else rates_of(stages[0])
-    if not isinstance(first, Rates) or not isinstance(both, Rates):
+    stages, both = stages_of(channel), shared_rates(channel)
+    first = None if stages is None else shared_rates(stages[0])
+    if first is None or both is None:
         return None
     own, other = float(first.own), float(first.other)
     shares = np.clip(estimate.evidence.values(), 0, 1)

@@ -79,7 +79,7 @@ def _pairs(first: Sequence[float], second: Sequence[float]) -> tuple[Floats, Flo
 
 
 @dataclass(frozen=True)
-class Fit:
+class ModelFit:
     """Means and variances of the truth under each model, and what the model says about the data.
 
     Attributes:
@@ -107,7 +107,7 @@ class Fit:
         return np.asarray(np.cumsum(logs, axis=0))
 
 
-def fit(values: Floats, variances: Floats, models: Models) -> Fit:
+def fit(values: Floats, variances: Floats, models: Models) -> ModelFit:
     """Kalman filter and smoother of all models at once.
 
     Args:
@@ -140,7 +140,7 @@ def fit(values: Floats, variances: Floats, models: Models) -> Fit:
     later, later_spreads = _smoothed(states, spreads, before, models)
     filtered = _truth(states, spreads, values, variances, models)
     smooth = _truth(later, later_spreads, values, variances, models)
-    return Fit(models, *filtered, *smooth, errors, predicted)
+    return ModelFit(models, *filtered, *smooth, errors, predicted)
 
 
 def _smoothed(states: Floats, spreads: Floats, before: Floats, models: Models) -> tuple[Floats, Floats]:
@@ -167,7 +167,7 @@ def _truth(states: Floats, spreads: Floats, values: Floats, variances: Floats, m
 
 
 @dataclass(frozen=True)
-class Mixture:
+class ModelAverage:
     """What all models say together, online and looking back; each array is epochs x series."""
 
     online: Floats
@@ -177,7 +177,7 @@ class Mixture:
     surprises: Floats  # standard normal while the models hold
 
 
-def mix(values: Floats, variances: Floats, period: int | None = None) -> Mixture:
+def mix(values: Floats, variances: Floats, period: int | None = None) -> ModelAverage:
     """Weigh all models by their likelihood.
 
     Args:
@@ -216,7 +216,7 @@ def mix(values: Floats, variances: Floats, period: int | None = None) -> Mixture
         variance = np.sum(chance * (spread[:, None, :] + (means - mean[:, :, None]) ** 2), axis=2)
         results += [mean * np.sqrt(unit) + centre, variance * unit]
     online, online_variances, smooth, smooth_variances = results
-    return Mixture(online, online_variances, smooth, smooth_variances, surprises)
+    return ModelAverage(online, online_variances, smooth, smooth_variances, surprises)
 
 
 def _shares(logs: Floats) -> Floats:
