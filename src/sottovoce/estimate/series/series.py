@@ -142,7 +142,8 @@ class Series:
     def poor(self, epochs: Flags) -> Flags:
         """Values that a normal law describes poorly in one of some epochs: too few reports speak about them."""
         used = [one for one, counts in zip(self.estimates, epochs, strict=True) if counts]
-        return np.logical_or.reduce([np.broadcast_to(one.evidence.normal_is_poor(), len(one.values)) for one in used])
+        flags = [np.broadcast_to(one.evidence.normal_is_poor(), len(one.values)) for one in used]
+        return np.asarray(np.logical_or.reduce(flags))
 
     # --- changes -----------------------------------------------------------------------------------
     def difference(self, later: object, earlier: object) -> Comparison | EpochContrast:
