@@ -62,7 +62,7 @@ def test_mean_places_and_the_order_of_a_crowd() -> None:
 
 
 def test_mean_places_of_few_reports_are_doubted() -> None:
-    """A pair that nearly all people order alike: intervals of places held 83 % where a large epsilon met few reports."""
+    """A pair that nearly all people order alike: with a large epsilon and few reports they held 83 %."""
     for epsilon, poor in ((8, True), (1, False)):
         mechanism = sv.mechanism("options", sv.Ranking(WAYS), epsilon=epsilon)
         places = mechanism.estimate(mechanism.tally(mechanism.privatize([WAYS] * 900, seed=1))).places
