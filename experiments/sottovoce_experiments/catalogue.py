@@ -48,6 +48,7 @@ from sottovoce_experiments.over_time import attacks as series_attacks
 from sottovoce_experiments.over_time import compared as series_compared
 from sottovoce_experiments.over_time import coverage as series_coverage
 from sottovoce_experiments.over_time import formulas as series_formulas
+from sottovoce_experiments.over_time import losses as series_losses
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.sets import baskets as set_baskets
@@ -116,6 +117,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     series_coverage.EXPERIMENT,
     series_alarms.EXPERIMENT,
     series_attacks.EXPERIMENT,
+    series_losses.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,

@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.privacy.accounting.sequences import fresh_loss, sequence_loss
-from sottovoce.study.over_time import OverTime
+from sottovoce.study.repeats.over_time import OverTime
 
 YES_NO = sv.Frequency(sv.Categories(["yes", "no"]))
 RR = sv.mechanism("rr", sv.Categories(["yes", "no"]), epsilon=1)

@@ -59,7 +59,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
 
 
 def text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What was measured."""
+    """Text above the table."""
     still = [100 * float(row["false"]) for row in rows if not row["jump"]]
     return (
         f"Alarms of `Series.alarms` with a rate of 5 % in series of a share of yes, over {rows[0]['runs']:,} series:"

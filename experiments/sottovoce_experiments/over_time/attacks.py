@@ -56,7 +56,7 @@ def _rates(k: int, epsilon: float) -> tuple[float, float]:
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
-    """Both attacks on one schedule, with `runs` people for pool inference."""
+    """Success of both attacks on one schedule, with `runs` people for pool inference."""
     repeat, epsilon = Repeat(1, int(point["waves"]), int(point["window"])), float(point["epsilon"])
     return [
         {
@@ -71,7 +71,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
 
 
 def text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What was measured."""
+    """Text above the table."""
     return (
         "An observer sees all reports of a person (`grr`). *Averaging*: the answer is yes or no and stays; the share of"
         " right guesses (a blind guess: 50 %) is exact, and `bound` is what the sum of the losses allows. *Pool"

@@ -92,15 +92,15 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What was measured."""
+    """Text above the table."""
     lines = "\n".join(f"- {line}." for line in summary(rows))
     return (
         f"Mean squared errors over all epochs and categories, divided by that of the *best* of LBU, LSP, LBD, LBA, LPU,"
         f" LPD and LPA in the same cell, over {rows[0]['runs']} paired runs of 200,000 people. Epsilon protects any w"
         " epochs in a row. `unbiased` is the series of divided participants, which is the result of a repeated study;"
-        " `online` and `retrospective` smooth it. `sin`, `log` and `lns` have the constants of Ren et al. (SIGMOD 2022); `flights` and `delays`"
-        " are carriers and delays of departures on 365 days, smoothed with a season of 7; `taxi` is the zone of pick-up"
-        f" in 744 hours.\n\n{lines}"
+        " `online` and `retrospective` smooth it. `sin`, `log` and `lns` have the constants of Ren et al."
+        " (SIGMOD 2022); `flights` and `delays` are carriers and delays of departures on 365 days, smoothed"
+        f" with a season of 7; `taxi` is the zone of pick-up in 744 hours.\n\n{lines}"
     )
 
 

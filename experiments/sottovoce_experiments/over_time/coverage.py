@@ -136,7 +136,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What was measured."""
+    """Text above the table."""
     return (
         f"Share of 95 % intervals that hold the truth, over {rows[0]['runs']:,} runs: the epoch that is covered least"
         f" and most, the band over {WAVES} waves, the change of the last wave, the trend. {PEOPLE:,} people answer yes"

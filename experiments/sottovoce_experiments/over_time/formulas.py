@@ -52,7 +52,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
 
 
 def text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What was measured."""
+    """Text above the table."""
     return (
         f"The truth moves at random with variance rho in each of {EPOCHS} epochs, in units of the variance of an"
         " unbiased estimate. Formulas of the mean squared error: (sqrt(rho^2 + 4 rho) - rho) / 2 online,"

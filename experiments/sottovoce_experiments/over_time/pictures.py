@@ -31,6 +31,11 @@ def alarms(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     return _marks(experiment, rows, ("false",), ("epochs", "people", "jump"), 0.05, log=False)
 
 
+def losses(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The losses of each way."""
+    return _marks(experiment, rows, ("report", "unchanged", "window", "sequence"), ("way",), 1.0, log=False)
+
+
 def attacks(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     """The share of right guesses of both attacks, beside the bound."""
     fields = ("averaged", "bound", "inferred")

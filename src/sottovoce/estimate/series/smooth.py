@@ -92,7 +92,7 @@ class Smoothed:
         return frame
 
     def explain(self) -> str:
-        """What was done, what the intervals mean, and what speaks against them."""
+        """Method, meaning of the intervals, and what speaks against them."""
         kind = "those before it" if self.online else "all others"
         factor = float(np.mean(self.std_errors**2) / np.mean(self.series.variances()))
         text = (

@@ -55,7 +55,7 @@ class Models:
         return cls(np.array([[1.0, 1], [0, 1]]), noise, np.array([1.0, 0]), odd)
 
     def seasonal(self, period: int) -> Models:
-        """These models with a season, which sums to nearly zero over a period and may move."""
+        """Add a season to these models, which sums to nearly zero over a period and may move."""
         size, more = len(self.seen), period - 1
         moves = np.zeros((size + more, size + more))
         moves[:size, :size] = self.moves

@@ -12,7 +12,7 @@ from sottovoce.core.language.display import printable
 from sottovoce.estimate.series.series import Series
 from sottovoce.study.charts import COLOUR, round_ticks
 from sottovoce.study.display.dates import day_text
-from sottovoce.study.waves import Wave, WaveSeries
+from sottovoce.study.repeats.waves import Wave, WaveSeries
 
 MOST_LINES = 4  # of one picture; the values that are largest in the last wave
 MOST_ROWS = 60  # waves of a table; the last ones

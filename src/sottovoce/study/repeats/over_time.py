@@ -24,8 +24,8 @@ from sottovoce.privacy.accounting.repeats import repeat_loss
 from sottovoce.privacy.accounting.sequences import fresh_loss
 from sottovoce.protocols.simulate import derived_seed
 from sottovoce.study.plan import plan
-from sottovoce.study.repeated import CHOOSE, GUARANTEES, WINDOWED, in_one_round
-from sottovoce.study.waves import people_of
+from sottovoce.study.repeats.repeated import CHOOSE, GUARANTEES, WINDOWED, in_one_round
+from sottovoce.study.repeats.waves import people_of
 from sottovoce.tally.tally import Tally
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class OverTime:
         repeat: the waves, and the window.
 
     Examples:
-        >>> from sottovoce.study.over_time import OverTime
+        >>> from sottovoce.study.repeats.over_time import OverTime
         >>> mood = sv.Frequency(sv.Categories(["well", "badly"]))
         >>> weekly = OverTime.of(mood, epsilon=1, waves=12, guarantee="window", window=4)
         >>> waves = [["well"] * (6_000 - 200 * wave) + ["badly"] * (2_000 + 200 * wave) for wave in range(12)]
