@@ -43,7 +43,7 @@ def test_no_window_uses_more_than_there_is(name: str) -> None:
 
 @pytest.mark.parametrize(("d", "epsilon"), [(2, 1.0), (5, 0.5), (40, 0.5), (40, 2.0)])
 def test_counts_have_the_mean_and_the_variance_of_reports(d: int, epsilon: float) -> None:
-    """Counts of both oracles, drawn 4,000 times: means within five standard errors, mean variance within eight per cent."""
+    """Counts of both oracles, 4,000 times: means within five standard errors, mean variance within eight per cent."""
     rng, n = np.random.default_rng(2), 2_000
     counts = np.full(d, 10 * n // d)
     drawn = from_counts(counts, rng)(1, np.full(4_000, float(n)), np.full(4_000, epsilon), np.ones(4_000, bool))

@@ -211,20 +211,24 @@ class Series:
         row = np.asarray(weights, np.float64)
         if row.shape != (len(self.epochs),) or not np.isfinite(row).all():
             raise reject("weights", OWNER, "one number for each epoch", weights)
-        population = self.variances(target)
+        used = row != 0  # a value that is not known in another epoch does not matter
+        some, poor = row[used], self.poor(used)
         if self.people == "different":
-            return EpochContrast(self, name, row @ self.values, np.sqrt(row**2 @ population), self.poor(row != 0))
-        numbers = np.array(self.epochs if self.window > 1 else range(len(self.epochs)), np.float64)
-        variance = contrast_variance(
-            row,
-            self._parts,
-            np.array([one.n for one in self.estimates], np.float64),
-            self.changed,
-            same_people(numbers, self.window),
-            Target.of(target),
-            share=self.estimates[0].question.is_share,
-        )
-        return EpochContrast(self, name, row @ self.values, np.sqrt(variance), self.poor(row != 0))
+            variance = some**2 @ self.variances(target)[used]
+        else:
+            population, noise, memos = (part[used] for part in self._parts)
+            numbers = np.array(self.epochs if self.window > 1 else range(len(self.epochs)), np.float64)[used]
+            changed = self.changed
+            variance = contrast_variance(
+                some,
+                (population, noise, memos),
+                np.array([one.n for one in self.estimates], np.float64)[used],
+                changed if changed is None or not changed.ndim else changed[np.ix_(used, used)],
+                same_people(numbers, self.window),
+                Target.of(target),
+                share=self.estimates[0].question.is_share,
+            )
+        return EpochContrast(self, name, some @ self.values[used], np.sqrt(variance), poor)
 
     # --- smoothing ---------------------------------------------------------------------------------
     def smooth(self, *, period: int | None = None, online: bool = False) -> Smoothed:
