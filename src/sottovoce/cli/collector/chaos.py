@@ -64,7 +64,7 @@ WAVES = """start = {start}
 
 [repeat]
 every = "day"
-waves = 3
+waves = 2
 guarantee = "report"
 """
 # With so large a budget nearly every report is the answer itself.
@@ -226,7 +226,7 @@ class Attack:
         """Begin another study; its name is that of no other run, since a database may know those."""
         name = f"chaos-{self.run}-{len(self.urls)}"
         file = self.folder / f"{len(self.urls)}.toml"
-        text = STUDY.format(name=name, epsilon=2 if rounds else 20)
+        text = STUDY.format(name=name, epsilon=2 if rounds else 10 if waves else 20)
         text += WAVES.format(start=today().isoformat()) if waves else ""
         text += SPREAD if rounds else WHO
         file.write_text(text, encoding="utf-8")

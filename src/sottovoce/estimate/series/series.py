@@ -246,6 +246,8 @@ class Series:
         """
         if self.people == "same" and self._parts[2].any():
             raise ParameterError("A series from memos is not smoothed: their noise stays from epoch to epoch.")
+        if not np.isfinite(self.values).all():
+            raise ParameterError("A value is not known in some epoch, so the series is not smoothed. Leave epochs out.")
         target = Target.POPULATION if self.people == "different" else Target.SAMPLE
         if period is not None:
             check_integer("period", "smooth", period, 2, max(2, len(self.epochs) // 2))
