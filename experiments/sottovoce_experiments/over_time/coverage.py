@@ -35,7 +35,6 @@ DESIGNS = (
     ("every wave", "population", "no"),
     ("every wave", "sample", "no"),
     ("memo", "sample", "yes"),
-    ("memo", "sample", "no"),
 )
 
 
