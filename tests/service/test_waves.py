@@ -239,6 +239,12 @@ def test_results_over_time_on_the_dashboard_in_json_and_in_files(tmp_path: Path)
         changes = list(csv.DictReader((tmp_path / "changes.csv").open(encoding="utf-8")))
         between = {f"change from wave {wave} to wave {wave + 1}" for wave in (1, 2)}
         assert {row["what"] for row in changes} == {"trend"} | between
+        assert {row["few_reports"] for row in changes} == {"False"} and "may be too narrow" not in page
+        for batch in wave_batches(collector, name, 3, 200, seed=3):
+            days.append(day(3, 2))
+            send(collector, name, Batch(batch.manifest, 3, 1, batch.arm, batch.ids[: 16 * 40], batch.payloads[:40]))
+            break
+        assert "may be too narrow" in LiveParts().of(collector, name).text  # 40 reports in the last wave
 
 
 def test_devices_and_collector_agree_on_waves_and_turns(tmp_path: Path) -> None:

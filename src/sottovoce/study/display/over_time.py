@@ -16,6 +16,7 @@ from sottovoce.study.waves import Wave, WaveSeries
 
 MOST_LINES = 4  # of one picture; the values that are largest in the last wave
 MOST_ROWS = 60  # waves of a table; the last ones
+FEW = "Some waves have few reports about a value shown here: the ranges of its changes may be too narrow."
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 150, 64, 14, 14, 26
 
 
@@ -84,12 +85,9 @@ def _card(one: WaveSeries, reports: dict[int, int], level: float) -> TimeCard:
         for place in map(int, order)
     )
     left = len(texts) - len(lines)
-    return TimeCard(
-        one.result.key,
-        asked.text("en"),
-        lines,
-        f"The {len(lines)} largest values are shown; {left} more are in the export." if left else "",
-    )
+    hidden = f"The {len(lines)} largest values are shown; {left} more are in the export." if left else ""
+    few = FEW if one.trend.poor[order].any() else ""
+    return TimeCard(one.result.key, asked.text("en"), lines, " ".join(filter(None, (hidden, few))))
 
 
 def _line(
@@ -113,7 +111,7 @@ def _line(
         )
         for number, begins, value, start, end in zip(series.epochs, one.begins, values, low, high, strict=True)
     ]
-    changed, sloped = one.change.ci(level), one.trend.ci(level)
+    changed, sloped = one.change.quiet_ci(level), one.trend.quiet_ci(level)
     last = series.epochs[-2:]
     return TimeLine(
         printable(label) if label else "",
