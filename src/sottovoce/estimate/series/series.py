@@ -171,14 +171,15 @@ class Series:
         row = np.asarray(weights, np.float64)
         if row.shape != (len(self.epochs),) or not np.isfinite(row).all():
             raise reject("weights", OWNER, "one number for each epoch", weights)
-        variances = self.variances(target)
+        used = row != 0  # a value that is not known in another epoch does not matter
+        some, variances = row[used], self.variances(target)[used]
         if self.people == "same" and target == Target.POPULATION:
-            noise = self.variances(Target.SAMPLE)
+            noise = self.variances(Target.SAMPLE)[used]
             sampling = np.sqrt(np.maximum(variances - noise, 0))
-            variance = row**2 @ noise + (np.abs(row) @ sampling) ** 2
+            variance = some**2 @ noise + (np.abs(some) @ sampling) ** 2
         else:
-            variance = row**2 @ variances
-        return EpochContrast(self, name, row @ self.values, np.sqrt(variance), self.poor(row != 0))
+            variance = some**2 @ variances
+        return EpochContrast(self, name, some @ self.values[used], np.sqrt(variance), self.poor(used))
 
     def alarms(self, rate: float = 0.05) -> Alarms:
         """Watch for a change: with this probability, at most, an alarm is raised in a series without one.
