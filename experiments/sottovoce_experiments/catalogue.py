@@ -21,6 +21,7 @@ from sottovoce_experiments.distribution import (
     designs,
     frontier,
     heaped,
+    mixtures,
     range_decoders,
     range_designs,
     range_trees,
@@ -45,6 +46,7 @@ from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.means import trimmed as trimmed_means
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
+from sottovoce_experiments.queries import compared as linear_queries
 from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
 from sottovoce_experiments.sets import rankings as set_rankings
@@ -82,6 +84,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *wave_figures.EXPERIMENTS,
     designs.EXPERIMENT,
     compared.EXPERIMENT,
+    mixtures.EXPERIMENT,
     range_designs.EXPERIMENT,
     range_trees.EXPERIMENT,
     range_decoders.EXPERIMENT,
@@ -106,6 +109,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,
     trimmed_means.EXPERIMENT,
+    linear_queries.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,
