@@ -38,7 +38,8 @@ def shares_of(answers: str, categories: int) -> Floats:
         law = 1 / (places + 1.0)
     else:
         humps = [(0.3, 0.05, 0.6), (0.8, 0.1, 0.4)]
-        law = sum(part * np.exp(-(((places / categories - at) / wide) ** 2) / 2) / wide for at, wide, part in humps)
+        hills = [part * np.exp(-(((places / categories - at) / wide) ** 2) / 2) / wide for at, wide, part in humps]
+        law = np.sum(hills, axis=0)
     return np.asarray(law / law.sum())
 
 
@@ -51,7 +52,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[dict[str, Any]]
     held: dict[str, list[float]] = {way: [] for way in squares}
     oracle = mechanism("subset", domain, epsilon=epsilon)
     for _ in range(runs):
-        queries = LinearQueries(domain, rng.integers(0, 2, (count, point["categories"])))
+        queries = LinearQueries(domain, rng.integers(0, 2, (count, point["categories"])).astype(float))
         answers = rng.choice(len(law), PEOPLE, p=law)
         truth, own = queries.numbers @ law, int(rng.integers(1 << 32))
         ball = queries.mechanism(epsilon=epsilon)

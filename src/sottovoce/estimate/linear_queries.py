@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sottovoce.core.declared import delegated
 from sottovoce.core.domain import Ball, Domain, Interval
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -141,6 +142,7 @@ class QueriesEvidence(Evidence):
     source: Evidence
     rows: Floats | None  # the weights of shares; None for means of centred columns
     queries: LinearQueries
+    question = delegated("queries.question")
 
     @property
     def n(self) -> int:
@@ -149,10 +151,6 @@ class QueriesEvidence(Evidence):
     @property
     def axes(self) -> Axes:
         return Axes.of("query", tuple(self.queries.names), heading="query")
-
-    @property
-    def question(self) -> VectorMean:  # type: ignore[override]
-        return self.queries.question
 
     def values(self) -> Floats:
         own = self.source.values()

@@ -54,7 +54,7 @@ class PersonalTags:
     sensitive: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, Categories):
+        if not isinstance(self.domain, Domain) or self.domain.choices is None:
             raise reject("domain", OWNER, "Categories", self.domain)
         tags = (self.tags,) if isinstance(self.tags, str) else tuple(self.tags)
         object.__setattr__(self, "tags", tags)
@@ -66,7 +66,7 @@ class PersonalTags:
 
     @property
     def _answers(self) -> tuple[str, ...]:
-        return tuple(str(label) for label in self.domain.labels() or ())
+        return tuple(str(choice) for choice in self.domain.choices or ())
 
     @property
     def asked(self) -> Categories:

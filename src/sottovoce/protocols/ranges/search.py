@@ -258,8 +258,8 @@ class RangeSearchRounds(Protocol):
         if len(history) <= nearer:
             return self._outward(self._best(bits))
         _, *ends = self._reached(bits_of(history[:nearer]))
-        centre, *tails = self.sides(bits, (APART * ends[0], APART * ends[1]))
-        left, right = best_distances(*tails, self.noise)
+        centre, below, above = self.sides(bits, (APART * ends[0], APART * ends[1]))
+        left, right = best_distances(below, above, self.noise)
         return self._outward((centre - left, centre + right))
 
     def _outward(self, best: tuple[float, float]) -> tuple[Decimal, Decimal]:
