@@ -114,7 +114,7 @@ EXPERIMENT = Experiment(
         ("n", (20_000, 1_000_000)),
         ("answers", ("apart", "one mode")),
     ),
-    quick=(("noise", ("square wave",)), ("epsilon", (4.0,)), ("n", (20_000,)), ("answers", ("apart",))),
+    quick=(("noise", ("square wave",)), ("epsilon", (8.0,)), ("n", (20_000,)), ("answers", ("apart",))),
     runs=8,
     quick_runs=2,
     cell=Late("distribution.mixtures:cell"),

@@ -190,11 +190,9 @@ class QueriesEvidence(Evidence):
         )
 
     def sentence(self, estimate: Estimate, level: float) -> str:
-        return (
-            f"The answers to {len(estimate.values)} linear queries are {estimate.quality}; the standard error of one is"
-            f" about {np.median(estimate.std_errors):.2g}. Intervals hold for one query at a time, with"
-            " simultaneous=True for all at once."
-        )
+        count, error = len(estimate.values), float(np.median(estimate.std_errors))
+        about = "Intervals hold for one query at a time; simultaneous=True asks for all at once."
+        return f"The answers to {count} linear queries are {estimate.quality}, each to about {error:.2g}. {about}"
 
 
 @dataclass(frozen=True, slots=True)
