@@ -21,6 +21,7 @@ from sottovoce_experiments.distribution import (
     designs,
     frontier,
     heaped,
+    mixtures,
     range_decoders,
     range_designs,
     range_trees,
@@ -51,6 +52,7 @@ from sottovoce_experiments.over_time import formulas as series_formulas
 from sottovoce_experiments.over_time import losses as series_losses
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
+from sottovoce_experiments.queries import compared as linear_queries
 from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
 from sottovoce_experiments.sets import rankings as set_rankings
@@ -89,6 +91,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *wave_figures.EXPERIMENTS,
     designs.EXPERIMENT,
     compared.EXPERIMENT,
+    mixtures.EXPERIMENT,
     range_designs.EXPERIMENT,
     range_trees.EXPERIMENT,
     range_decoders.EXPERIMENT,
@@ -114,6 +117,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,
     trimmed_means.EXPERIMENT,
+    linear_queries.EXPERIMENT,
     series_compared.EXPERIMENT,
     series_formulas.EXPERIMENT,
     series_coverage.EXPERIMENT,
