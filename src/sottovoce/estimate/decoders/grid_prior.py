@@ -15,7 +15,7 @@ class GridPriorDecoder(Decoder):
     """The likeliest shares over a grid, where logarithms of shares are a smooth Gaussian process.
 
     The cosine coefficients of the logarithms have standard deviations of `spread` over their frequency. So neighbouring
-    cells differ by a factor, and a few cells may hold nearly everybody. A quasi-Newton method takes up to `steps` steps.
+    cells differ by a factor, and a few cells may hold nearly everybody. `steps` limits the quasi-Newton method.
     """
 
     name: ClassVar[str] = "grid-prior"
