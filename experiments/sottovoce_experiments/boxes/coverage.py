@@ -25,7 +25,7 @@ from sottovoce_experiments.page import Row as PageRow
 
 Floats = NDArray[np.float64]
 SIZE, LEVEL, PARTICIPANTS = 16, 0.95, 10_000
-RUNS, BOXES = 100, 20  # crowds, and boxes of each of them
+RUNS, BOXES = 40, 20  # crowds, and boxes of each of them
 METHODS = ("torus-wave", "HIO", "AHEAD", "HDG")
 ANSWERS = ("smooth", "heaped", "both ends", "rare")
 EPSILONS = (1.0,)

@@ -1,4 +1,4 @@
-"""Counts, sums and averages of a public measure over boxes: unbiased, with exact variances, and intervals that cover."""
+"""Counts, sums and averages of a public measure over boxes: unbiased, exact variances, intervals that cover."""
 
 from __future__ import annotations
 
