@@ -50,14 +50,14 @@ def law(name: str) -> Floats:
         ages = pq.read_table(data_file(ADULT.file), columns=["age"])["age"].to_numpy()
         counts = np.bincount(ages - YOUNGEST, minlength=OLDEST - YOUNGEST + 1)
         return np.asarray(counts / counts.sum(), np.float64)
-    shares = {
-        "normal": lambda: np.diff(stats.norm.cdf(edges, 155, 27.84)),
-        "two normals": lambda: (
-            np.diff(stats.norm.cdf(edges, 89.3, 15.28)) / 2 + np.diff(stats.norm.cdf(edges, 180.98, 24.448)) / 2
-        ),
-        "Cauchy": lambda: np.diff(stats.cauchy.cdf(edges, 160, 5)),
-        "Zipf": lambda: np.arange(1, BINS + 1) ** -1.1,
-    }[name]()
+    if name == "Zipf":
+        shares = np.arange(1, BINS + 1) ** -1.1
+    elif name == "two normals":
+        first, second = (np.diff(stats.norm.cdf(edges, *one)) for one in ((89.3, 15.28), (180.98, 24.448)))
+        shares = (first + second) / 2
+    else:
+        bell = stats.norm(155, 27.84) if name == "normal" else stats.cauchy(160, 5)
+        shares = np.diff(bell.cdf(edges))
     return np.asarray(shares / shares.sum(), np.float64)
 
 

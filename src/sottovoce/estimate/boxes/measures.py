@@ -79,7 +79,7 @@ def measured_tally(
     Returns:
         The tally.
     """
-    if not isinstance(mechanism.question, Boxes):
+    if mechanism.question.room != Boxes.room:
         raise ParameterError("Measures are summed over boxes: use a mechanism for boxes, such as torus-wave.")
     ends = [float(check_decimal(name, "a measure", end)) for name, end in (("low", low), ("high", high))]
     numbers = np.asarray(measure, float)
@@ -163,16 +163,13 @@ class MeasureEvidence(Evidence):
     weights: CellWeights
     label: Axes
     axes = delegated("label")
+    n = delegated("queries.source.plain.n")
 
     @property
     def noun(self) -> str:
         return {"count": "number of participants in a box", "sum": "sum over a box", "average": "average over a box"}[
             self.what
         ]
-
-    @property
-    def n(self) -> int:
-        return self.queries.source.plain.n
 
     @property
     def question(self) -> Boxes:

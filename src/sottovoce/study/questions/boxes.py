@@ -36,6 +36,7 @@ class StudyBoxes(StudyRecord):
 
     keys: ClassVar[tuple[str, ...]] = (TABLE, "buckets", "boxes")
     compared_values: ClassVar[int | None] = None  # the error of a plan is that of all boxes together
+    adds_over_strata: ClassVar[bool] = False  # type: ignore[misc]
 
     @classmethod
     def read(cls, table: QuestionTable) -> Boxes | None:
@@ -49,10 +50,6 @@ class StudyBoxes(StudyRecord):
         if table.built("buckets", lambda: Boxes(record, table.table.get("buckets")), _BUCKETS) is None:
             return None
         return table.built("boxes", lambda: Boxes(record, table.table.get("buckets"), named), _BOXES)
-
-    @property
-    def adds_over_strata(self) -> bool:
-        return False
 
     # --- results ---------------------------------------------------------------------------------
     def estimate_lines(self, estimate: Estimate, level: float, measure: str) -> Iterator[ResultLine]:
