@@ -36,7 +36,7 @@ class StudyBoxes(StudyRecord):
 
     keys: ClassVar[tuple[str, ...]] = (TABLE, "buckets", "boxes")
     compared_values: ClassVar[int | None] = None  # the error of a plan is that of all boxes together
-    adds_over_strata: ClassVar[bool] = False  # type: ignore[misc]
+    adds_over_strata: ClassVar[bool] = False
 
     @classmethod
     def read(cls, table: QuestionTable) -> Boxes | None:
