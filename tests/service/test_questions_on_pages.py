@@ -70,7 +70,8 @@ def test_a_question_has_its_card_and_its_field(kind: str) -> None:
     result = QuestionResult(asked, study_question(asked).answered({"asked": estimate}))
     row = SimpleNamespace(reports=500, round=1, state="open", name="study")
     study = SimpleNamespace(experiment=None)
-    outcome = SimpleNamespace(row=row, notes=(), results=SimpleNamespace(questions=[result], level=0.95, study=study))
+    outcome = SimpleNamespace(row=row, notes=(), results=None)
+    outcome.results = SimpleNamespace(questions=[result], level=0.95, study=study, comparisons=[])
     cards = view.cards(outcome)  # type: ignore[arg-type]
     arms = Round((Arm("asked", mechanism),))
     manifest = Manifest(FACTS, (asked,), arms)
