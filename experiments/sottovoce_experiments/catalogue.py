@@ -45,6 +45,12 @@ from sottovoce_experiments.means import decision as adaptive_decision
 from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.means import trimmed as trimmed_means
+from sottovoce_experiments.over_time import alarms as series_alarms
+from sottovoce_experiments.over_time import attacks as series_attacks
+from sottovoce_experiments.over_time import compared as series_compared
+from sottovoce_experiments.over_time import coverage as series_coverage
+from sottovoce_experiments.over_time import formulas as series_formulas
+from sottovoce_experiments.over_time import losses as series_losses
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.sets import baskets as set_baskets
@@ -113,6 +119,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,
     trimmed_means.EXPERIMENT,
+    series_compared.EXPERIMENT,
+    series_formulas.EXPERIMENT,
+    series_coverage.EXPERIMENT,
+    series_alarms.EXPERIMENT,
+    series_attacks.EXPERIMENT,
+    series_losses.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,
