@@ -22,6 +22,7 @@ from sottovoce_experiments.distribution import (
     designs,
     frontier,
     heaped,
+    mixtures,
     pripl,
     range_decoders,
     range_designs,
@@ -53,6 +54,7 @@ from sottovoce_experiments.over_time import formulas as series_formulas
 from sottovoce_experiments.over_time import losses as series_losses
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
+from sottovoce_experiments.queries import compared as linear_queries
 from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
 from sottovoce_experiments.sets import rankings as set_rankings
@@ -91,6 +93,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *wave_figures.EXPERIMENTS,
     designs.EXPERIMENT,
     compared.EXPERIMENT,
+    mixtures.EXPERIMENT,
     range_designs.EXPERIMENT,
     range_trees.EXPERIMENT,
     range_decoders.EXPERIMENT,
@@ -119,6 +122,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,
     trimmed_means.EXPERIMENT,
+    linear_queries.EXPERIMENT,
     series_compared.EXPERIMENT,
     series_formulas.EXPERIMENT,
     series_coverage.EXPERIMENT,
