@@ -47,6 +47,7 @@ from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
+from sottovoce_experiments.sets import key_values
 from sottovoce_experiments.sets import rankings as set_rankings
 from sottovoce_experiments.survey import tables as survey
 from sottovoce_experiments.tables import authors as table_authors
@@ -91,6 +92,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     set_designs.EXPERIMENT,
     set_baskets.EXPERIMENT,
     set_rankings.EXPERIMENT,
+    key_values.EXPERIMENT,
+    key_values.COVERAGE,
     table_designs.EXPERIMENT,
     table_coverage.EXPERIMENT,
     table_fits.EXPERIMENT,

@@ -28,6 +28,7 @@ from sottovoce.core.domain import (
     Fields,
     Integers,
     Interval,
+    KeyValue,
     Pair,
     Powers,
     Ranking,
@@ -48,6 +49,7 @@ from sottovoce.fast.double_double import HALF_ULP, WHOLE, Positions, halves, loc
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
 from sottovoce.fast.item_sets import set_codes
 from sottovoce.fast.kernels.compose.mix import positions
+from sottovoce.fast.key_values import key_value_codes
 from sottovoce.fast.slots import slot_code, slot_codes
 from sottovoce.fast.square_positions import square_positions
 from sottovoce.fast.threads import run
@@ -78,6 +80,11 @@ def _codes(domain: Domain, channel: Channel, values: Any, threads: int | None) -
 @_codes.register
 def _(domain: Sparse, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
     return slot_codes(domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads))
+
+
+@_codes.register
+def _(domain: KeyValue, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+    return key_value_codes(domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads))
 
 
 @_codes.register(Ranking)

@@ -29,6 +29,7 @@ KINDS = {
     "fields": "core.domain.fields:Fields",
     "integers": "core.domain.plain:Integers",
     "interval": "core.domain.plain:Interval",
+    "key-value": "core.domain.key_value:KeyValue",
     "pair": "core.domain.pair:Pair",
     "level": "core.domain.views:Level",
     "merged": "core.domain.views:Merged",

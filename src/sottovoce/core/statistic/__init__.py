@@ -15,6 +15,8 @@ STATISTICS = {
     "items": "core.statistic.items:CountItems",
     "asked": "core.statistic.asked:CountAsked",
     "seeds": "core.statistic.seeds:CountSeeds",
+    "asked-key": "core.statistic.asked_key:CountAskedKey",
+    "key-ends": "core.statistic.key_ends:CountKeyEnds",
     "cohorts": "core.statistic.cohorts:CountCohorts",
     "keyed": "core.statistic.keyed:CountKeyed",
     "parts": "core.statistic.parts:CountParts",
