@@ -38,6 +38,7 @@ NOT_IN_STUDIES = {
     "attributes": sv.Attributes(sv.Record({"a": HOURS})),
     "density": Density(HOURS),
     "half-sets": HalfSets(HOURS),
+    "key-means": sv.KeyMeans(sv.KeyValue(range(3), HOURS)),
     "boxes": sv.Boxes(sv.Record({"a": HOURS, "sex": SEX})),
 }
 

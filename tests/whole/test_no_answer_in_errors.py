@@ -53,6 +53,7 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "prefix": (domains.Prefix(AGES, 2), 3),
     "record": (PERSON, ROW),
     "select": (domains.Select(PERSON, ["sex", "age"]), ROW),
+    "ranking": (domains.Ranking(["lark", "owl", "wren"]), ["owl", "wren", "lark"]),
     "sets": (domains.Sets(["lark", "owl", "wren"], 2), ["owl"]),
     "sparse": (domains.Sparse(5, 2), {1: 0.5}),
     "square": (domains.Square(SIDE), 0.25),

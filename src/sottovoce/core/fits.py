@@ -83,7 +83,7 @@ def _sparse(domain: Sparse, channel: Channel) -> None:
 
 
 def _key_value(domain: KeyValue, channel: Channel) -> None:
-    known = slots_of(channel) if channel.kind in ("key-ends", "asked-key", "sampled-key") else None
+    known = slots_of(channel)
     shape = (len(domain.keys), domain.most, 1)
     if known is None or (known.dimensions, known.most, int(known.bound)) != shape:
         raise MismatchError(
@@ -172,7 +172,7 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("vector-part", "each", _parts),
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
-    ("key-value", None, _key_value),
+    *(("key-value", node, _key_value) for node in ("key-ends", "asked-key", "sampled-key")),
     *((kind, node, _sets) for kind in ("sets", "ranking") for node in ("hitting", "spread", "options")),
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),

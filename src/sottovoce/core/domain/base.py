@@ -109,6 +109,11 @@ class Domain(Declared, ABC):
         return None
 
     @property
+    def keyed(self) -> Domain | None:
+        """The keys as a domain of their own, where an answer is some keys with a number each."""
+        return None
+
+    @property
     def ranked(self) -> Domain | None:
         """The items as a domain of their own, where an answer is an order of all items."""
         return None

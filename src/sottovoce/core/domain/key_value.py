@@ -75,7 +75,7 @@ class KeyValue(Domain):
         return KeyValue, (self.keys, self.value, self.most)
 
     @property
-    def each(self) -> Categories:
+    def keyed(self) -> Categories:
         """The keys as a domain of their own."""
         return self._each
 

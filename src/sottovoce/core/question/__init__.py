@@ -8,7 +8,6 @@ from sottovoce.core.late import attribute, by_name
 QUESTIONS = {
     "frequency": "core.question.frequency:Frequency",
     "set-shares": "core.question.set_shares:SetShares",
-    "key-means": "core.question.key_means:KeyMeans",
     "mean": "core.question.mean:Mean",
     "variance": "core.question.variance:Variance",
     "group-mean": "core.question.group_mean:GroupMean",
@@ -24,6 +23,7 @@ QUESTIONS = {
     "circular-mean": "core.question.circular_mean:CircularMean",
     "half-sets": "core.question.half_sets:HalfSets",
     "boxes": "core.question.boxes:Boxes",
+    "key-means": "core.question.key_means:KeyMeans",
 }
 # Protocols ask several questions; a mechanism asks one, so that no specification names this kind.
 _OTHERS = (

@@ -34,11 +34,11 @@ class KeyMeans(Question):
     domain: KeyValue
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, KeyValue):
+        if not isinstance(self.domain, Domain) or self.domain.keyed is None:
             example = "keys with numbers, such as KeyValue(['bus', 'car'], Integers(1, 5), most=1)"
             raise reject("domain", self.kind, example, self.domain)
 
     @property
     def choices(self) -> Domain:
         """The keys."""
-        return self.domain.each
+        return self.domain.keyed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from sottovoce.core.domain import KeyValue
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_people
-from sottovoce.core.question import KeyMeans, Question
-from sottovoce.core.statistic.asked_key import CountAskedKey
-from sottovoce.core.statistic.key_ends import CountKeyEnds
+from sottovoce.core.question import Question
+from sottovoce.core.statistic.ends import CountEnds
 from sottovoce.core.statistic.keyed import CountKeyed
+from sottovoce.core.statistic.states import CountStates
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import of_all_cells
 from sottovoce.estimate.estimate import Estimate
@@ -30,7 +30,7 @@ from sottovoce.estimate.request import IntervalRequest, Method, Target
 if TYPE_CHECKING:
     import pandas as pd
 
-READS = (CountKeyEnds, CountAskedKey, CountKeyed)
+READS = (CountEnds, CountStates, CountKeyed)
 POOR = "The normal intervals are poor: there are too few reports."
 
 
@@ -225,9 +225,7 @@ def at_truth(mechanism: Mechanism, truth: Any, n: int) -> KeyTotals:
 
 
 def _domain(mechanism: Mechanism) -> KeyValue:
-    if not isinstance(mechanism.question, KeyMeans):
-        raise TypeError("Only mechanisms for keys with numbers have shares and means of keys.")
-    return mechanism.question.domain
+    return cast(KeyValue, mechanism.question.domain)
 
 
 def check_truth(domain: KeyValue, truth: Any, owner: str) -> tuple[Floats, Floats]:

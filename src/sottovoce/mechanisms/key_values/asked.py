@@ -13,7 +13,7 @@ from sottovoce.core.domain import Domain, Sparse
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon
 from sottovoce.core.question import KeyMeans
-from sottovoce.core.statistic.asked_key import CountAskedKey
+from sottovoce.core.statistic.states import CountStates
 from sottovoce.mechanisms.key_values.ends import checked_keys
 
 USUAL = 0.25  # share of people who hold a key, for which the odds of its number are chosen
@@ -40,7 +40,7 @@ def options(domain: Domain, *, epsilon: Any) -> Mechanism:
     budget, keyed = check_epsilon("key-options", epsilon), checked_keys("key-options", domain)
     ratio = odds(budget)
     channel = AskedKey(Sparse(len(keyed.keys), keyed.most, 1), Table(three_states(ratio, best_odds(ratio))))
-    return Mechanism("key-options", KeyMeans(keyed), channel, budget, CountAskedKey())
+    return Mechanism("key-options", KeyMeans(keyed), channel, budget, CountStates())
 
 
 def best_odds(ratio: Fraction) -> Fraction:
@@ -72,4 +72,4 @@ def privkv(domain: Domain, *, epsilon: Any) -> Mechanism:
     half = odds(Decimal(budget) / 2)
     rows = three_states(half * 2 * half / (half + 1), half)
     channel = AskedKey(Sparse(len(keyed.keys), keyed.most, 1), Table(rows))
-    return Mechanism("privkv", KeyMeans(keyed), channel, budget, CountAskedKey(), unused=PRIVKV_UNUSED)
+    return Mechanism("privkv", KeyMeans(keyed), channel, budget, CountStates(), unused=PRIVKV_UNUSED)

@@ -15,7 +15,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_decimal, check_epsilon, reject, shown
 from sottovoce.core.question import KeyMeans
-from sottovoce.core.statistic.key_ends import CountKeyEnds
+from sottovoce.core.statistic.ends import CountEnds
 from sottovoce.mechanisms.sets.cells import best_cells
 from sottovoce.mechanisms.sets.mask import best_size
 
@@ -73,12 +73,12 @@ def _built(
     keys, ratio = len(keyed.keys), odds(budget)
     plain, ends = (sets(items, keyed.most, ratio) for items in (keys, 2 * keys))
     channel = KeyEnds(Sparse(keys, keyed.most, 1), int(part * UNIT), plain, ends)
-    return Mechanism(name, KeyMeans(keyed), channel, budget, CountKeyEnds())
+    return Mechanism(name, KeyMeans(keyed), channel, budget, CountEnds())
 
 
 def checked_keys(name: str, domain: Domain) -> KeyValue:
     """The domain as keys with numbers; another one is refused."""
-    if domain.kind != KeyValue.kind:
+    if domain.keyed is None:
         raise ParameterError(
             f"The 'domain' parameter of {name} must have keys with numbers as answers, such as KeyValue([...],"
             " Interval(0, 10), most=3).",

@@ -19,8 +19,9 @@ from sottovoce.core.params import reject
 from sottovoce.core.question import SetShares
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.request import Target
+from sottovoce.study.detect import smallest_share
 from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
-from sottovoce.study.planners.shortest import Candidate, shortest_first
+from sottovoce.study.shortest import FOUND, TriedMechanism, found_sentence, shortest_first
 
 RARE = "rare"
 _LESS = 0.995  # of a margin: less is not worth a remark
@@ -46,7 +47,7 @@ class SetSharesPlanner(Planner):
         return "the share of an item that nobody holds" if self.is_rare else "a share, root mean square over all items"
 
     def ways(self, epsilon: Decimal) -> RootWays:
-        candidates: list[Candidate] = []
+        candidates: list[TriedMechanism] = []
         for name in self.methods:
             try:
                 mechanism = build(name, self.domain, epsilon=epsilon)
@@ -55,7 +56,7 @@ class SetSharesPlanner(Planner):
             if any(mechanism.channel == other.mechanism.channel for other in candidates):
                 continue  # the same reports under another name
             error = math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
-            candidates.append(Candidate(error, mechanism, name))
+            candidates.append(TriedMechanism(error, mechanism, name))
         if not candidates:
             raise no_method(epsilon, self.methods)
         return shortest_first(candidates)
@@ -70,6 +71,11 @@ class SetSharesPlanner(Planner):
                     f"With at most {plural(self.domain.most - 1, 'item')} in an answer the margin of a rare item would"
                     f" shrink by {100 * (1 - ratio):.0f} %."
                 )
+        if self.domain.ranked is None:
+            size = len(self.domain.labels())
+            found = smallest_share(best.mechanism, participants, power=FOUND, among=size)
+            if found is not None:
+                yield found_sentence("An item", found, f"{size:,} items")
 
 
 def planner(request: Request) -> SetSharesPlanner:

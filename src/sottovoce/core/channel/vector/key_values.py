@@ -29,7 +29,7 @@ from sottovoce.core.channel.facets import (
 from sottovoce.core.channel.finite.hitting import Hitting, hit_units
 from sottovoce.core.channel.finite.subset import Subset
 from sottovoce.core.channel.numeric.rounding import PLACES
-from sottovoce.core.channel.shapes import Grouped, Itemised
+from sottovoce.core.channel.shapes import ByEnds, ByState, Grouped, Itemised
 from sottovoce.core.channel.vector.place import Slots
 from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, delegated, in_units, integer, part
@@ -44,7 +44,7 @@ _TO_UNITS = FINE - PLACES
 
 
 @declared
-class KeyEnds(Slots, Costed):
+class KeyEnds(Slots, ByEnds, Costed):
     """A set of the keys held, or of the ends to which their numbers are rounded; the lowest bit of a report says which.
 
     A coin that no answer influences chooses `ends` with probability `weight`, else `plain`. `plain` is a channel for
@@ -69,6 +69,10 @@ class KeyEnds(Slots, Costed):
     @property
     def parts(self) -> tuple[Channel, ...]:
         return self.plain, self.ends
+
+    @property
+    def by_ends(self) -> KeyEnds:
+        return self
 
     @property
     def publics(self) -> int:
@@ -153,13 +157,14 @@ def _small(channel: Channel, items: int, most: int) -> Channel | None:
 
 
 @declared
-class AskedKey(Slots, PublicCoins, Numbered, Costed):
+class AskedKey(Slots, ByState, PublicCoins, Numbered, Costed):
     """The report's id chooses a key; `inner` randomizes its state: not held, held with the lower end, with the upper.
 
     The number of a key that is held is rounded to one of the ends first.
     """
 
     kind: ClassVar[str] = "asked-key"
+    publics: ClassVar[int] = 1
     inner: Channel = part("channel", channel_from_spec)
     bits: int = integer(default=WORD)
     payload_bits = delegated("inner.payload_bits")
@@ -183,8 +188,8 @@ class AskedKey(Slots, PublicCoins, Numbered, Costed):
         return (self.inner,)
 
     @property
-    def publics(self) -> int:
-        return 1
+    def by_state(self) -> AskedKey:
+        return self
 
     @property
     def choice(self) -> Choice:

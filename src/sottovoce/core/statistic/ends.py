@@ -1,4 +1,4 @@
-"""`CountKeyEnds`: reports about ends, then the reports that contain each key, then those that contain each end."""
+"""`CountEnds`: reports about ends, then the reports that contain each key, then those that contain each end."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
-from sottovoce.core.channel.facets import need
-from sottovoce.core.channel.shapes import Itemised
+from sottovoce.core.channel.facets import facet, need
+from sottovoce.core.channel.shapes import ByEnds, Itemised
 from sottovoce.core.channel.vector.key_values import KeyEnds
 from sottovoce.core.declared import declared
 from sottovoce.core.errors import SpecError
@@ -15,10 +15,10 @@ from sottovoce.core.statistic.base import Limits, Statistic
 
 
 @declared
-class CountKeyEnds(Statistic):
+class CountEnds(Statistic):
     """One cell for the reports about ends, one for each key and its fillers, one for each end and its fillers."""
 
-    kind: ClassVar[str] = "key-ends"
+    kind: ClassVar[str] = "ends"
     kernel: ClassVar[str] = "fast.counting:by_node"
 
     def check(self, channel: Channel) -> None:
@@ -42,9 +42,10 @@ class CountKeyEnds(Statistic):
 
 def key_ends(channel: Channel) -> KeyEnds:
     """The node that reports keys or ends."""
-    if not isinstance(channel, KeyEnds):
+    known = facet(channel, ByEnds)
+    if known is None:
         raise SpecError("Keys and ends are counted where a report says which of them it is about.")
-    return channel
+    return known.by_ends
 
 
 def item_channels(channel: Channel) -> tuple[Itemised, Itemised]:

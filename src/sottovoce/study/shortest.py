@@ -9,10 +9,11 @@ from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.study.planners.base import Option, RootWays
 
+FOUND = 0.95  # probability that a rare item is found
 NEARLY = 1.015  # times the smallest standard error: 3 % of the variance
 
 
-class Candidate(NamedTuple):
+class TriedMechanism(NamedTuple):
     """A mechanism, what plans call it, and its standard error for one participant."""
 
     error: float
@@ -20,11 +21,11 @@ class Candidate(NamedTuple):
     name: str
 
 
-def shortest_first(candidates: Sequence[Candidate]) -> RootWays:
+def shortest_first(candidates: Sequence[TriedMechanism]) -> RootWays:
     """All candidates as options, best first; at least one is needed."""
     least = min(one.error for one in candidates)
 
-    def rank(one: Candidate) -> tuple[float, int]:
+    def rank(one: TriedMechanism) -> tuple[float, int]:
         nearly = one.error <= NEARLY * least
         return (0.0, codec.payload_bytes(one.mechanism.channel)) if nearly else (one.error, 0)
 
@@ -41,3 +42,11 @@ def _reason(ratio: float) -> str:
     if ratio == 1:
         return "no method has a smaller error."
     return f"{ratio:.3g} times the smallest error{', with shorter reports' if ratio <= NEARLY else ''}."
+
+
+def found_sentence(what: str, share: float, among: str) -> str:
+    """The smallest share that is found nearly always, in words."""
+    return (
+        f"{what} that {100 * share:.2g} % of people hold is found with probability {100 * FOUND:g} %, by intervals that"
+        f" hold for all {among} at once."
+    )

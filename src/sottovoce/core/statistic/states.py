@@ -1,4 +1,4 @@
-"""`CountAskedKey`: for each key that ids choose, how often each report was sent."""
+"""`CountStates`: for each key that ids choose, how often each report was sent."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import facet
+from sottovoce.core.channel.shapes import ByState
 from sottovoce.core.channel.vector.key_values import AskedKey
 from sottovoce.core.declared import declared
 from sottovoce.core.errors import SpecError
@@ -13,10 +15,10 @@ from sottovoce.core.statistic.base import Limits, Statistic
 
 
 @declared
-class CountAskedKey(Statistic):
+class CountStates(Statistic):
     """One cell for each pair of key and report, the report varying fastest."""
 
-    kind: ClassVar[str] = "asked-key"
+    kind: ClassVar[str] = "states"
     kernel: ClassVar[str] = "fast.counting:by_node"
 
     def check(self, channel: Channel) -> None:
@@ -36,6 +38,7 @@ class CountAskedKey(Statistic):
 
 def asked_key(channel: Channel) -> AskedKey:
     """The node whose reports are about one key."""
-    if not isinstance(channel, AskedKey):
+    known = facet(channel, ByState)
+    if known is None:
         raise SpecError("Reports are counted by key where public words choose one key.")
-    return channel
+    return known.by_state
