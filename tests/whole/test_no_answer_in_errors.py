@@ -54,7 +54,6 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "ranking": (domains.Ranking(["lark", "owl", "wren"]), ["owl", "wren", "lark"]),
     "record": (PERSON, ROW),
     "select": (domains.Select(PERSON, ["sex", "age"]), ROW),
-    "ranking": (domains.Ranking(["lark", "owl", "wren"]), ["owl", "wren", "lark"]),
     "sets": (domains.Sets(["lark", "owl", "wren"], 2), ["owl"]),
     "sparse": (domains.Sparse(5, 2), {1: 0.5}),
     "square": (domains.Square(SIDE), 0.25),

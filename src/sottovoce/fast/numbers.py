@@ -56,6 +56,7 @@ from sottovoce.fast.threads import run
 from sottovoce.fast.vectors import rectangle, rows_of, vector_positions
 
 _CHUNK = 1 << 17
+_SLOTTED = {Sparse.kind: slot_codes, KeyValue.kind: key_value_codes}
 
 
 def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None) -> NDArray[Any]:
@@ -77,14 +78,14 @@ def _codes(domain: Domain, channel: Channel, values: Any, threads: int | None) -
     return encode_numbers(domain, rounding, values, threads=threads)
 
 
-@_codes.register
-def _(domain: Sparse, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
-    return slot_codes(domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads))
-
-
-@_codes.register
-def _(domain: KeyValue, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
-    return key_value_codes(domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads))
+@_codes.register(KeyValue)
+@_codes.register(Sparse)
+def _(domain: KeyValue | Sparse, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+    coded: Any = _SLOTTED[domain.kind]
+    rows: NDArray[Any] = coded(
+        domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads)
+    )
+    return rows
 
 
 @_codes.register(Ranking)

@@ -78,13 +78,10 @@ class KeySharesEvidence(_OfKeys):
     noun: ClassVar[str] = "share of people who hold the key"
     ends: ClassVar[tuple[float, float]] = (0.0, 1.0)
     offers: ClassVar[frozenset[Offer]] = frozenset({Offer.RANGE, Offer.NULL_ERRORS})
-
-    @property
-    def question(self) -> Question:
-        return self.mechanism.question
+    question = delegated("mechanism.question")
 
     def values(self) -> Floats:
-        return self.read.shares
+        return np.asarray(self.read.shares)
 
     def variances(self, target: Target) -> Floats:
         return np.maximum(self.read.covariance(target)[:, 0, 0], 0.0)

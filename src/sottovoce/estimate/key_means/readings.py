@@ -22,7 +22,7 @@ from sottovoce.estimate.request import Target
 _STATES = np.array([[0.0, 0.0], [1.0, -1.0], [1.0, 1.0]])  # what each state adds to the share and to the sum
 
 
-class KeyLaw(NamedTuple):
+class StateLaw(NamedTuple):
     """What reports of one kind say about a key.
 
     Attributes:
@@ -60,7 +60,7 @@ class KeyTotals:
     n: float
     shares: Floats
     sums: Floats
-    laws: tuple[KeyLaw, ...]
+    laws: tuple[StateLaw, ...]
     reports: tuple[Floats, ...]
     weights: Floats
 
@@ -100,7 +100,7 @@ def expected(channel: Channel, n: float, shares: Floats, sums: Floats) -> KeyTot
     return KeyTotals(n, shares, sums, laws, reports, _weights(laws, reports))
 
 
-def _weights(laws: tuple[KeyLaw, ...], reports: tuple[Floats, ...]) -> Floats:
+def _weights(laws: tuple[StateLaw, ...], reports: tuple[Floats, ...]) -> Floats:
     """How much each kind of report counts for the share: by its variance for a key that nobody holds."""
     nobody = np.array([[1.0, 0.0, 0.0]])
     precision = np.array([count / law.moments(nobody)[0, 0, 0] for law, count in zip(laws, reports, strict=True)])
@@ -108,24 +108,24 @@ def _weights(laws: tuple[KeyLaw, ...], reports: tuple[Floats, ...]) -> Floats:
 
 
 @singledispatch
-def key_laws(channel: Channel) -> tuple[KeyLaw, ...]:
+def key_laws(channel: Channel) -> tuple[StateLaw, ...]:
     """The laws of all kinds of reports of a channel."""
     raise TypeError(f"The reports of a {channel.kind} channel say nothing about keys with numbers.")
 
 
 @singledispatch
-def _read(channel: Channel, laws: tuple[KeyLaw, ...], n: float, cells: Floats) -> KeyTotals:
+def _read(channel: Channel, laws: tuple[StateLaw, ...], n: float, cells: Floats) -> KeyTotals:
     """The totals of a tally of a channel."""
     raise TypeError(f"The reports of a {channel.kind} channel say nothing about keys with numbers.")
 
 
-def _solved(part: float, classes: Floats) -> KeyLaw:
+def _solved(part: float, classes: Floats) -> StateLaw:
     """The law with the unbiased scores of least variance for a key that nobody holds."""
     scaled = classes / classes[0]
-    return KeyLaw(part, classes, scaled.T @ np.linalg.solve(scaled @ classes.T, _STATES))
+    return StateLaw(part, classes, scaled.T @ np.linalg.solve(scaled @ classes.T, _STATES))
 
 
-def _counted(laws: tuple[KeyLaw, ...], n: float, counts: Floats, reports: Floats) -> KeyTotals:
+def _counted(laws: tuple[StateLaw, ...], n: float, counts: Floats, reports: Floats) -> KeyTotals:
     """The totals of counts[key, class] of so many reports about each key."""
     (law,) = laws
     shares, sums = (counts @ law.scores / np.maximum(reports, 1e-300)[:, None]).T
@@ -134,20 +134,20 @@ def _counted(laws: tuple[KeyLaw, ...], n: float, counts: Floats, reports: Floats
 
 # --- one key of the list ------------------------------------------------------------------------------------------
 @key_laws.register
-def _(channel: AskedKey) -> tuple[KeyLaw, ...]:
+def _(channel: AskedKey) -> tuple[StateLaw, ...]:
     states = [[channel.inner.likelihood(report, state) for report in range(channel.outputs)] for state in range(3)]
     return (_solved(1 / channel.dimensions, np.array(states, float)),)
 
 
 @_read.register
-def _(channel: AskedKey, laws: tuple[KeyLaw, ...], n: float, cells: Floats) -> KeyTotals:
+def _(channel: AskedKey, laws: tuple[StateLaw, ...], n: float, cells: Floats) -> KeyTotals:
     counts = cells.reshape(channel.dimensions, channel.outputs)
     return _counted(laws, n, counts, counts.sum(axis=1))
 
 
 # --- one key that is held -----------------------------------------------------------------------------------------
 @key_laws.register
-def _(channel: SampledKey) -> tuple[KeyLaw, ...]:
+def _(channel: SampledKey) -> tuple[StateLaw, ...]:
     """What a report says: another key, or this one with each report of its number."""
     keyed = channel.keyed
     own, other = map(float, keyed.key.rates())  # type: ignore[arg-type]
@@ -160,7 +160,7 @@ def _(channel: SampledKey) -> tuple[KeyLaw, ...]:
 
 
 @_read.register
-def _(channel: SampledKey, laws: tuple[KeyLaw, ...], n: float, cells: Floats) -> KeyTotals:
+def _(channel: SampledKey, laws: tuple[StateLaw, ...], n: float, cells: Floats) -> KeyTotals:
     named = cells.reshape(-1, channel.keyed.inner_outputs)[: channel.dimensions]
     counts = np.column_stack([n - named.sum(axis=1), named])
     return _counted(laws, n, counts, np.full(len(named), n))
@@ -168,23 +168,23 @@ def _(channel: SampledKey, laws: tuple[KeyLaw, ...], n: float, cells: Floats) ->
 
 # --- sets of keys and of ends -------------------------------------------------------------------------------------
 @key_laws.register
-def _(channel: KeyEnds) -> tuple[KeyLaw, ...]:
+def _(channel: KeyEnds) -> tuple[StateLaw, ...]:
     """Keys: missing or named. Ends: none, the lower, the upper, or both are named."""
     plain, ends = item_channels(channel)
     about_ends = float(units(channel.weight))
     own, other = map(float, plain.item_rates())
     scores = np.array([[-other, 0.0], [1 - other, 0.0]]) / (own - other)
-    keys = KeyLaw(1 - about_ends, np.array([[1 - other, other], [1 - own, own], [1 - own, own]]), scores)
+    keys = StateLaw(1 - about_ends, np.array([[1 - other, other], [1 - own, own], [1 - own, own]]), scores)
     own, other = map(float, ends.item_rates())
     _, one, neither = map(float, ends.pair_rates())
     rows = [(low, high, both) for low, high, both in ((other, other, neither), (own, other, one), (other, own, one))]
     classes = np.array([[1 - low - high + both, low - both, high - both, both] for low, high, both in rows])
     named = np.array([[0.0, 0.0], [1.0, -1.0], [1.0, 1.0], [2.0, 0.0]])
-    return keys, KeyLaw(about_ends, classes, (named - np.array([2 * other, 0.0])) / (own - other))
+    return keys, StateLaw(about_ends, classes, (named - np.array([2 * other, 0.0])) / (own - other))
 
 
 @_read.register
-def _(channel: KeyEnds, laws: tuple[KeyLaw, ...], n: float, cells: Floats) -> KeyTotals:
+def _(channel: KeyEnds, laws: tuple[StateLaw, ...], n: float, cells: Floats) -> KeyTotals:
     plain, ends = item_channels(channel)
     keys, about_ends = channel.dimensions, cells[0]
     reports = tuple(np.full(keys, count) for count in (n - about_ends, about_ends))

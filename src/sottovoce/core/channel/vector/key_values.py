@@ -20,6 +20,7 @@ from sottovoce.core.channel.facets import (
     Costed,
     Numbered,
     PublicCoins,
+    Relaying,
     Supporting,
     facet,
     outputs_of,
@@ -157,7 +158,7 @@ def _small(channel: Channel, items: int, most: int) -> Channel | None:
 
 
 @declared
-class AskedKey(Slots, ByState, PublicCoins, Numbered, Costed):
+class AskedKey(Slots, ByState, PublicCoins, Relaying, Numbered, Costed):
     """The report's id chooses a key; `inner` randomizes its state: not held, held with the lower end, with the upper.
 
     The number of a key that is held is rounded to one of the ends first.
@@ -167,6 +168,7 @@ class AskedKey(Slots, ByState, PublicCoins, Numbered, Costed):
     publics: ClassVar[int] = 1
     inner: Channel = part("channel", channel_from_spec)
     bits: int = integer(default=WORD)
+    last = delegated("inner")
     payload_bits = delegated("inner.payload_bits")
     outputs = delegated("inner.outputs")
     contains = delegated("inner.contains")
@@ -231,7 +233,7 @@ class AskedKey(Slots, ByState, PublicCoins, Numbered, Costed):
 
 
 @declared
-class SampledKey(Slots, Grouped, Numbered, Costed):
+class SampledKey(Slots, Grouped, Relaying, Numbered, Costed):
     """One of `most` slots, drawn uniformly; an empty one stands for a filler. `inner` randomizes its key and number.
 
     The fillers come after the keys as groups of their own; their number is the middle of the range.
@@ -239,6 +241,7 @@ class SampledKey(Slots, Grouped, Numbered, Costed):
 
     kind: ClassVar[str] = "sampled-key"
     inner: Channel = part("channel", channel_from_spec)
+    last = delegated("inner")
     payload_bits = delegated("inner.payload_bits")
     outputs = delegated("inner.outputs")
     contains = delegated("inner.contains")

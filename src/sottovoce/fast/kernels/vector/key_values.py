@@ -25,7 +25,7 @@ from sottovoce.fast.kernels.base import (
     sampler,
 )
 from sottovoce.fast.kernels.compose.each import pack
-from sottovoce.fast.kernels.compose.public import Public64, chosen_numbers
+from sottovoce.fast.kernels.compose.public import Public64, asked_numbers
 from sottovoce.fast.kernels.vector.place import EMPTY, POSITION, SHIFT
 
 _UP = np.uint64(FINE - PLACES)
@@ -151,19 +151,13 @@ def _count_states(reports, asked, outputs, cells):
         cells[asked[i] * outputs + np.int64(reports[i])] += 1
 
 
-def _asked(channel: AskedKey, public: Public64 | None) -> Codes:
-    if public is None:
-        raise ValueError("Answers about one key need the public words of their reports.")
-    return chosen_numbers(channel.choice, public)[0]
-
-
 @sampler.register
 def _(channel: AskedKey) -> Sample:
     inner = sampler(channel.inner)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         states = np.empty(len(codes), np.uint32)
-        _state(codes, _asked(channel, draws.public), draws.words, at, draws.bits, states)
+        _state(codes, asked_numbers(channel.choice, draws.public), draws.words, at, draws.bits, states)
         inner(states, draws, at + 1, out)
 
     return draw
@@ -171,7 +165,9 @@ def _(channel: AskedKey) -> Sample:
 
 @counter.register
 def _(channel: AskedKey) -> Count:
-    return lambda reports, public, cells: _count_states(reports, _asked(channel, public), channel.outputs, cells)
+    return lambda reports, public, cells: _count_states(
+        reports, asked_numbers(channel.choice, public), channel.outputs, cells
+    )
 
 
 @compiled
@@ -202,6 +198,4 @@ def _(channel: SampledKey) -> Sample:
     return draw
 
 
-@counter.register
-def _(channel: SampledKey) -> Count:
-    return counter(channel.inner)
+counter.register(SampledKey)(lambda channel: counter(channel.inner))
