@@ -18,8 +18,18 @@ from sottovoce.core.question import KeyMeans
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.key_means.evidence import check_truth, predicted_shares
 from sottovoce.estimate.request import Target
-from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
-from sottovoce.study.shortest import FOUND, TriedMechanism, found_sentence, shortest_first
+from sottovoce.study.planners.base import (
+    FOUND,
+    OWNER,
+    Option,
+    Planner,
+    Request,
+    RootWays,
+    TriedMechanism,
+    found_sentence,
+    no_method,
+    shortest_first,
+)
 
 # More reports about ends tell means more exactly, and shares of keys less.
 _VARIANTS: tuple[dict[str, Any], ...] = ({}, {"about_ends": Decimal("0.9")})

@@ -20,8 +20,18 @@ from sottovoce.core.question import SetShares
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.request import Target
 from sottovoce.study.detect import smallest_share
-from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
-from sottovoce.study.shortest import FOUND, TriedMechanism, found_sentence, shortest_first
+from sottovoce.study.planners.base import (
+    FOUND,
+    OWNER,
+    Option,
+    Planner,
+    Request,
+    RootWays,
+    TriedMechanism,
+    found_sentence,
+    no_method,
+    shortest_first,
+)
 
 RARE = "rare"
 _LESS = 0.995  # of a margin: less is not worth a remark
