@@ -2,6 +2,5 @@
 export * from "../index"; // so that all of it is one file, which both need
 import "./item_sets";
 import "./key_values";
-import "./key_values";
 import "./parities";
 import "./records";
