@@ -43,6 +43,12 @@ from sottovoce_experiments.means import decision as adaptive_decision
 from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.means import trimmed as trimmed_means
+from sottovoce_experiments.over_time import alarms as series_alarms
+from sottovoce_experiments.over_time import attacks as series_attacks
+from sottovoce_experiments.over_time import compared as series_compared
+from sottovoce_experiments.over_time import coverage as series_coverage
+from sottovoce_experiments.over_time import formulas as series_formulas
+from sottovoce_experiments.over_time import losses as series_losses
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.sets import baskets as set_baskets
@@ -56,6 +62,7 @@ from sottovoce_experiments.tables import coverage as table_coverage
 from sottovoce_experiments.tables import designs as table_designs
 from sottovoce_experiments.tables import fits as table_fits
 from sottovoce_experiments.tables import markov as table_markov
+from sottovoce_experiments.tables import numbers as table_numbers
 from sottovoce_experiments.tables import published as table_published
 from sottovoce_experiments.tables import second_round as table_rounds
 
@@ -100,6 +107,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_bits.EXPERIMENT,
     table_bits.FITS,
     table_markov.EXPERIMENT,
+    table_numbers.EXPERIMENT,
     table_published.EXPERIMENT,
     table_authors.EXPERIMENT,
     table_rounds.EXPERIMENT,
@@ -109,6 +117,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,
     trimmed_means.EXPERIMENT,
+    series_compared.EXPERIMENT,
+    series_formulas.EXPERIMENT,
+    series_coverage.EXPERIMENT,
+    series_alarms.EXPERIMENT,
+    series_attacks.EXPERIMENT,
+    series_losses.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,

@@ -21,7 +21,7 @@ from sottovoce.estimate.decoder import OWN_LEVELS, Decoder, Fit, as_decoder
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, Floats, most_excess
 from sottovoce.estimate.largest import Largest
-from sottovoce.estimate.request import IntervalRequest, Method, PoorIntervalWarning, Target
+from sottovoce.estimate.request import IntervalRequest, Method, PoorIntervalWarning, Target, check_level
 from sottovoce.estimate.show.estimate import ShownEstimate
 from sottovoce.estimate.show.remarks import outside, reach, remark
 from sottovoce.estimate.sources import EstimateSource
@@ -402,6 +402,7 @@ class Estimate(ShownEstimate, Largest, _OfSomeRoom):
         Returns:
             Some sentences.
         """
+        check_level(level)
         selected = None if self.selection is None else self.selection.sentence()
         said = (self._promise(), self.evidence.sentence(self, level), selected, *self.notes, self.assumes, self.missing)
         return in_words(" ".join(filter(None, said)), self.simulated)

@@ -22,8 +22,8 @@ from sottovoce.study.display.experiment import published_differences
 from sottovoce.study.display.numbers import NumberScale
 from sottovoce.study.display.shown import ShownResult
 from sottovoce.study.questions.result_lines import ResultLine
+from sottovoce.study.repeats.waves import Wave, WaveSeries, changes_frame, waves_frame
 from sottovoce.study.results import QuestionResult, StudyResults
-from sottovoce.study.waves import Wave, WaveSeries, changes_frame, waves_frame
 
 LABELS = {
     "study": "Name of the study",
