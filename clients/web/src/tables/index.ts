@@ -1,6 +1,5 @@
 /** What questions about records and sets of items need: a file of its own, loaded when a specification needs it. */
 export * from "../index"; // so that all of it is one file, which both need
 import "./item_sets";
-import "./key_values";
 import "./parities";
 import "./records";

@@ -16,26 +16,26 @@ type Entry = [bigint, Fraction];
 
 /** Some of a list of keys, each with a number. The code holds keys by their places, with numbers between -1 and 1. */
 class KeyValue extends Domain {
-  readonly listed: Categories;
+  readonly keys: Categories;
   constructor(
     keys: (string | bigint)[],
     readonly value: Domain,
     readonly most: bigint,
   ) {
     super();
-    this.listed = new Categories(keys);
-    valid(this.listed.size! <= 1n << 15n, "keys");
+    this.keys = new Categories(keys);
+    valid(this.keys.size! <= 1n << 15n, "keys");
     valid(keys.every((one) => typeof one === "bigint" || (one && one === one.trim() && !/[;=]/.test(one))), "keys");
-    ranged(most, 1n, this.listed.size!, "most");
+    ranged(most, 1n, this.keys.size!, "most");
     valid(value.numbers !== null, "value");
-    this.ticks = `${this.listed.size} ${most} keys`;
+    this.ticks = `${this.keys.size} ${most} keys`;
   }
   encode(answer: unknown): Entry[] {
-    const mustBe = `a mapping from at most ${this.most} different keys, of the ${this.listed.size} of the question, to numbers`;
+    const mustBe = `a mapping from at most ${this.most} different keys, of the ${this.keys.size} of the question, to numbers`;
     const listed: unknown[] = answer instanceof Map ? [...answer] : Array.isArray(answer) ? answer : answer && typeof answer === "object" ? Object.entries(answer) : outside(mustBe);
     if (listed.length > Number(this.most)) outside(mustBe);
     const { low, high } = this.value.numbers!;
-    const filler = [this.listed.values[0], this.value instanceof Integers ? this.value.low : Number(low.plus(high).n) / Number(low.plus(high).d) / 2];
+    const filler = [this.keys.values[0], this.value instanceof Integers ? this.value.low : Number(low.plus(high).n) / Number(low.plus(high).d) / 2];
     const padded = [...listed, ...Array(Number(this.most) - listed.length).fill(filler)];
     let read: Entry[] = [];
     try {
@@ -43,7 +43,7 @@ class KeyValue extends Domain {
         if (!Array.isArray(entry) || entry.length !== 2) outside(mustBe);
         const number = this.value.encode(entry[1]) as Fraction | bigint;
         const code = typeof number === "bigint" ? Fraction.of(number) : number;
-        return [this.listed.encode(entry[0]), code.plus(code).minus(low).minus(high).over(high.minus(low))];
+        return [this.keys.encode(entry[0]), code.plus(code).minus(low).minus(high).over(high.minus(low))];
       });
     } catch {
       outside(mustBe);
@@ -52,14 +52,14 @@ class KeyValue extends Domain {
     return new Set(held.map(([place]) => place)).size < held.length ? outside(mustBe) : held;
   }
   override label(code: bigint): string {
-    return this.listed.label(code);
+    return this.keys.label(code);
   }
   /** Entries with semicolons between them, such as "bus = 3; car = 5". */
   override typed(written: string): unknown {
     const entries = written.split(";").filter((one) => one.trim());
     return entries.map((one) => {
       const [key, ...rest] = one.split("=");
-      return [this.listed.typed(key!.trim()), this.value.typed(rest.join("=").trim())];
+      return [this.keys.typed(key!.trim()), this.value.typed(rest.join("=").trim())];
     });
   }
 }

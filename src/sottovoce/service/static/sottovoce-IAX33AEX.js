@@ -1,1 +1,0 @@
-import"./sottovoce-OPS5L6LO.js";import{Pa as a,Qa as s,Ra as o,Sa as e,Ta as t,Ua as r,Va as i,a as m,oa as n}from"./sottovoce-PC5TBE66.js";export{o as Manifest,a as Mechanism,s as Question,m as SottovoceError,n as Study,r as mechanism,i as open,t as seeded,e as version};
