@@ -32,6 +32,7 @@ CASES: dict[str, tuple[Question, list[str] | None]] = {
     "circular-mean": (sv.CircularMean(sv.Circle(24)), ["square-wave"]),
     "joint": (sv.Joint(PERSON), None),
     "set-shares": (sv.SetShares(sv.Sets(["bus", "car", "bike", "train"], 2)), None),
+    "boxes": (sv.Boxes(sv.Record({"hours": HOURS, "sex": SEX}), boxes=[{"hours": (7, 9)}]), ["torus-wave"]),
 }
 NOT_IN_STUDIES = {
     "vector-mean": sv.VectorMean(sv.Box(0, 1, 2)),
@@ -39,7 +40,6 @@ NOT_IN_STUDIES = {
     "density": Density(HOURS),
     "half-sets": HalfSets(HOURS),
     "key-means": sv.KeyMeans(sv.KeyValue(range(3), HOURS)),
-    "boxes": sv.Boxes(sv.Record({"a": HOURS, "sex": SEX})),
 }
 
 

@@ -157,6 +157,7 @@ ALIASES = {
     "hadamard-mechanism": "hrr",
     "orthogonal-matrix": "hrr",
     "s2m": "subset",
+    "s2mb": "subset",
     "binary-local-hashing": "blh",
     "fast-local-hashing": "flh",
     "duchi": "bernoulli",

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
-from sottovoce.core.channel import Bits, Noise, Public, Subset, Table, Window
+from sottovoce.core.channel import Bits, Keyed, Noise, Public, Subset, Table, Window
 from sottovoce.core.channel.compose.public import PoolMap
 from sottovoce.privacy.accounting import blanket_sum, blankets, exact_shuffle
 from sottovoce.privacy.accounting.blanket_sum import ShuffledPair
@@ -55,6 +55,7 @@ CASES = {
     "bits": (Bits(2, UNIT // 2, UNIT // 5), bits_law, (2, 6)),
     "table": (TABLE, numbered_law, (2, 6)),
     "windows": (Window(3, 1, 2, UNIT * 2 // 3), numbered_law, (2, 6)),
+    "groups": (Keyed(Subset(2, 1, UNIT * 2 // 3), Subset(2, 1, UNIT * 3 // 4), (UNIT // 2,) * 2), numbered_law, (2, 4)),
     "hashed": (Public(PoolMap(2, 2, 1), Subset(2, 1, UNIT * 3 // 4)), pooled_law, (2, 6)),
 }
 
