@@ -116,7 +116,7 @@ def key_laws(channel: Channel) -> tuple[StateLaw, ...]:
 @singledispatch
 def _read(channel: Channel, laws: tuple[StateLaw, ...], n: float, cells: Floats) -> KeyTotals:
     """The totals of a tally of a channel."""
-    raise TypeError(f"The reports of a {channel.kind} channel say nothing about keys with numbers.")
+    raise NotImplementedError(channel.kind)
 
 
 def _solved(part: float, classes: Floats) -> StateLaw:
