@@ -6,9 +6,10 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce_experiments import planned, words
+from sottovoce_experiments.boxes import authors as boxes_authors
 from sottovoce_experiments.boxes import compared as boxes
 from sottovoce_experiments.boxes import coverage as boxes_coverage
-from sottovoce_experiments.boxes import normals
+from sottovoce_experiments.boxes import normals, table_8
 from sottovoce_experiments.coverage import survey as survey_designs
 from sottovoce_experiments.coverage import within_groups
 from sottovoce_experiments.coverage.declared import distributions as studies_of_distributions
@@ -22,6 +23,7 @@ from sottovoce_experiments.distribution import (
     frontier,
     heaped,
     mixtures,
+    pripl,
     range_decoders,
     range_designs,
     range_trees,
@@ -95,8 +97,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     range_designs.EXPERIMENT,
     range_trees.EXPERIMENT,
     range_decoders.EXPERIMENT,
+    pripl.EXPERIMENT,
     boxes.EXPERIMENT,
     normals.EXPERIMENT,
+    table_8.EXPERIMENT,
+    boxes_authors.EXPERIMENT,
     boxes_coverage.EXPERIMENT,
     set_designs.EXPERIMENT,
     set_baskets.EXPERIMENT,
