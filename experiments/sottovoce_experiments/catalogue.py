@@ -44,6 +44,7 @@ from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.means import trimmed as trimmed_means
 from sottovoce_experiments.quantiles import declared as quantiles
+from sottovoce_experiments.quantiles import promise as quantile_promises
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
@@ -102,6 +103,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
     published_quantiles.EXPERIMENT,
+    quantile_promises.EXPERIMENT,
     adaptive_decision.EXPERIMENT,
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,

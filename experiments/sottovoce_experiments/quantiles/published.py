@@ -40,9 +40,13 @@ SEARCHES: dict[str, PublishedSearch] = {
     "minimum by binary search": PublishedSearch(
         "Fukuchi, Yu, Sakuma 2022", lambda domain, people: QuantileBinarySearch.minimum(domain, EPSILON, people)
     ),
-    "gradient steps": PublishedSearch(
-        "Duchi, Jordan, Wainwright 2018", lambda domain, people: QuantileGradient(domain, "0.5", EPSILON, people)
-    ),
+    **{
+        f"gradient steps, {rounds} batches": PublishedSearch(
+            "Duchi, Jordan, Wainwright 2018",
+            lambda domain, people, rounds=rounds: QuantileGradient(domain, "0.5", EPSILON, people, rounds),
+        )
+        for rounds in (10, 100, 1000)
+    },
     "prefix queries": PublishedSearch(
         "Cormode, Kulkarni, Srivastava 2019",
         lambda domain, people: sv.mechanism("haar", domain, epsilon=EPSILON, buckets=BUCKETS),
