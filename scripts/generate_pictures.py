@@ -142,10 +142,6 @@ def shown(found: Any) -> str:
 
 
 if __name__ == "__main__":
-    made = pictures()
     FOLDER.mkdir(exist_ok=True)
-    for old in FOLDER.glob("*.svg"):
-        if old.stem not in made:
-            old.unlink()
-    for name, text in made.items():
+    for name, text in pictures().items():
         (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")

@@ -12,7 +12,16 @@ import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from scripts.mutants.unseen import is_chunk, is_fault_of_types, is_step_of_effort, is_tie, is_turns
+from scripts.mutants.unseen import (
+    Constants,
+    constants,
+    is_chunk,
+    is_fault_of_types,
+    is_foreign,
+    is_step_of_effort,
+    is_tie,
+    is_turns,
+)
 
 COMPARISON, ARITHMETIC, OFF_BY_ONE = "comparison", "arithmetic", "off-by-one"
 MIN_MAX, DROPPED_TERM, DROPPED_CHECK, SWAPPED_BRANCH = "min-max", "dropped-term", "dropped-check", "swapped-branch"
@@ -70,7 +79,8 @@ def mutants(source: str, file: str) -> list[Mutant]:
     """Every change of one file, in the order of the source; only those that still compile."""
     found: list[Mutant] = []
     seen: dict[str, int] = {}
-    for mutant in _Walk(file).walk(ast.parse(source), ()):
+    module = ast.parse(source)
+    for mutant in _Walk(file, constants(module)).walk(module, ()):
         occurrence = seen[mutant.name] = seen.get(mutant.name, -1) + 1
         found.append(replace(mutant, occurrence=occurrence))
     return found
@@ -81,6 +91,7 @@ class _Walk:
     """Goes through a tree and yields the changes of each node that is not text for people."""
 
     file: str
+    known: Constants
 
     def walk(self, node: ast.AST, stack: tuple[ast.AST, ...]) -> Iterator[Mutant]:
         if _is_text(node):
@@ -89,7 +100,7 @@ class _Walk:
             return
         if stack and isinstance(node, (ast.expr, ast.stmt)) and _inside_code(node, stack):
             for operator, text in changes(node):
-                if not _is_unseen(node, stack, operator):
+                if not _is_unseen(node, stack, operator, self.known):
                     yield self._mutant(node, stack, operator, text)
         for child in _children(node):
             yield from self.walk(child, (*stack, node))
@@ -119,16 +130,16 @@ def _inside_code(node: ast.AST, stack: tuple[ast.AST, ...]) -> bool:
     return any(isinstance(part, ast.Name) and part.id.isupper() for part in ast.walk(statement.value))
 
 
-def _is_unseen(node: ast.expr | ast.stmt, stack: tuple[ast.AST, ...], operator: str) -> bool:
+def _is_unseen(node: ast.expr | ast.stmt, stack: tuple[ast.AST, ...], operator: str, known: Constants) -> bool:
     """Whether a rule of `unseen.py` says that nobody could see this change."""
     if operator == COMPARISON:
-        return isinstance(node, ast.Compare) and is_tie(node)
+        return isinstance(node, ast.Compare) and is_tie(node, known)
     if operator == DROPPED_CHECK:
         return is_fault_of_types(node)
     return (
         operator == OFF_BY_ONE
         and isinstance(node, ast.expr)
-        and (is_turns(node, stack) or is_step_of_effort(node, stack))
+        and (is_turns(node, stack, known) or is_step_of_effort(node, stack) or is_foreign(node, stack))
     )
 
 

@@ -9,6 +9,9 @@ Each rule names a form of code and the one operator it takes away there; every o
 - One turn more of a search that ends by itself: the number of turns of `for _ in range(N)` with N of ten or more, where
   the loop is left from within.
 - The work that is held in memory at a time: anything inside `max(1, CHUNK // size)`, with a constant named so.
+- One halving more of a bisection of 50 turns or more, which moves its end by less than 2**-50 of where it began: the
+  number of turns of `for _ in range(N)`, where the loop computes a middle, the half of a sum of two names.
+- Another of the wrong answers that a contract tries: a number of ten or more in a function named `foreign`.
 - One step of an estimate of work: a constant of a function named `effort`, which counts steps by the million.
 - A fault of a program that types rule out: `if not isinstance(...): raise TypeError(...)`, without the check. Users get
   `ParameterError` and its kin, whose checks are drawn.
@@ -17,19 +20,37 @@ Each rule names a form of code and the one operator it takes away there; every o
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 TOLERANCE = 1e-5
 IRRATIONAL = {"log", "log1p", "exp", "expm1", "erf", "erfc", "erfinv", "ndtri", "ppf", "isf", "gammaln", "lgamma"}
 FEWEST_TURNS = 10
+FEWEST_HALVINGS = 50
+FOREIGN = "foreign"
 TIES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 CHUNK = "CHUNK"
 EFFORT = ("effort", "_effort")
 
 
-def is_tie(node: ast.Compare) -> bool:
+Constants = Mapping[str, ast.expr]
+
+
+def constants(module: ast.Module) -> Constants:
+    """The values of the constants of a module, by their names."""
+    return {
+        target.id: statement.value
+        for statement in module.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name) and target.id.isupper()
+    }
+
+
+def is_tie(node: ast.Compare, known: Constants) -> bool:
     """Whether two floats are compared, of which one has no exact value, so that they are never equal."""
-    sides = (node.left, *node.comparators)
+    sides = (
+        known.get(side.id, side) if isinstance(side, ast.Name) else side for side in (node.left, *node.comparators)
+    )
     return len(node.ops) == 1 and isinstance(node.ops[0], TIES) and any(map(_is_inexact, sides))
 
 
@@ -56,8 +77,8 @@ def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
-def is_turns(node: ast.expr, stack: Sequence[ast.AST]) -> bool:
-    """Whether this is the number of turns of a search that ends by itself, or the range that holds it."""
+def is_turns(node: ast.expr, stack: Sequence[ast.AST], known: Constants) -> bool:
+    """Whether this is the number of turns of a search that ends by itself or bisects, or the range that holds it."""
     loop = next((part for part in reversed(stack) if isinstance(part, ast.stmt)), None)
     if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
         return False
@@ -66,9 +87,29 @@ def is_turns(node: ast.expr, stack: Sequence[ast.AST]) -> bool:
         return False
     turns = calls.args[0]
     few = isinstance(turns, ast.Constant) and isinstance(turns.value, int) and turns.value < FEWEST_TURNS
+    number = known.get(turns.id, turns) if isinstance(turns, ast.Name) else turns
+    many = isinstance(number, ast.Constant) and isinstance(number.value, int) and number.value >= FEWEST_HALVINGS
+    ends = any(map(_leaves, loop.body)) or (many and any(map(_halves, ast.walk(loop))))
     named = isinstance(turns, ast.Constant) or (isinstance(turns, ast.Name) and turns.id.isupper())
     unused = isinstance(loop.target, ast.Name) and loop.target.id == "_"
-    return node in (calls, turns) and named and not few and unused and any(map(_leaves, loop.body))
+    return node in (calls, turns) and named and not few and unused and ends
+
+
+def _halves(node: ast.AST) -> bool:
+    """Whether this computes the middle of two names."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Div) or not isinstance(node.left, ast.BinOp):
+        return False
+    names = isinstance(node.left.left, ast.Name) and isinstance(node.left.right, ast.Name)
+    return (
+        names and isinstance(node.left.op, ast.Add) and isinstance(node.right, ast.Constant) and node.right.value == 2
+    )
+
+
+def is_foreign(node: ast.expr, stack: Sequence[ast.AST]) -> bool:
+    """Whether this is a number of a wrong answer, for which any other wrong answer would do."""
+    names = [part.name for part in stack if isinstance(part, ast.FunctionDef)]
+    large = isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= FEWEST_TURNS
+    return large and bool(names) and names[-1] == FOREIGN
 
 
 def _leaves(statement: ast.AST) -> bool:

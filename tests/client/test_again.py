@@ -142,6 +142,8 @@ def test_what_a_repeated_manifest_says() -> None:
     for numbers in ((0, 12, 4), (7, 1, 1), (7, 12, 13), (7, 12, 0), (7.0, 12, 4), (True, 12, 4)):
         with pytest.raises(SpecError):
             Repeat(*numbers)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match="before the year 10000"):  # no calendar has its last day
+        repeated(days=366, waves=10_000, lifetime=Decimal(2500))
     with pytest.raises(SpecError, match="one round without a quota"):
         manifest.next(manifest.stage)
 

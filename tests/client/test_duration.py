@@ -35,12 +35,14 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import names
 from sottovoce.privacy.duration import (
     CAUTION,
+    CLASSES,
     CONTROL_NAME,
     LONG,
     DurationRow,
     DurationWindow,
     Timed,
     _best_window,
+    _thresholds,
     bound,
     leaky_grr,
     measure,
@@ -537,3 +539,10 @@ def test_a_row_is_measured_through_the_client() -> None:
     assert json.loads(json.dumps(at_once.to_dict()))["name"] == "sparse"
     with pytest.raises(sv.ParameterError, match="'reports'"):
         measure("grr", reports=10)
+
+
+def test_thresholds_are_all_ratios_where_they_are_few() -> None:
+    few = np.repeat(np.linspace(-1, 1, CLASSES), 5)
+    assert np.array_equal(_thresholds(few), np.linspace(-1, 1, CLASSES))
+    many = _thresholds(np.linspace(-1, 1, CLASSES + 1))
+    assert len(many) == CLASSES and many[0] == -1 and many[-1] == 1

@@ -307,6 +307,13 @@ def test_the_bits_of_a_likelihood_are_counted() -> None:
         assert found.numerator.bit_length() + found.denominator.bit_length() <= effort(channel).bits
 
 
+def test_the_bits_of_a_likelihood_behind_a_coin_are_those_of_its_branch_and_of_the_coin() -> None:
+    branch = Subset(7, 1, UNIT // 3)
+    found = Mix((UNIT // 5, UNIT - UNIT // 5), (branch, branch)).likelihood(1, 1)
+    bits = found.numerator.bit_length() + found.denominator.bit_length()
+    assert 64 < bits <= effort(Mix((UNIT // 5, UNIT - UNIT // 5), (branch, branch))).bits
+
+
 def test_a_budget_is_for_all_specifications_of_a_text() -> None:
     budget = Budget(400)
     budget.spend(MAX_STEPS)

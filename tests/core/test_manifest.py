@@ -1,5 +1,6 @@
 """Manifests: content-addressed, computed anew, and refused where they promise more than they keep."""
 
+import contextlib
 import hashlib
 import json
 from collections import Counter
@@ -104,6 +105,33 @@ def test_refusals(manifest, path, value, words):
     place[path[-1]] = value
     with pytest.raises(sv.SottovoceError, match=words):
         Manifest.from_spec(canonical(plain))
+
+
+def paths(plain, path=()):
+    """Where each part of plain data lies."""
+    yield path
+    items = plain.items() if isinstance(plain, dict) else enumerate(plain) if isinstance(plain, list) else ()
+    for key, part in items:
+        yield from paths(part, (*path, key))
+
+
+def test_a_value_of_another_type_in_any_place_is_refused_in_a_sentence(manifest):
+    """A device reads manifests of strangers: no raw error of Python ends it."""
+    whole = json.loads(manifest.content)
+    whole["study"] |= {"start": "2027-03-01", "end": "2027-03-31", "title": "Sleep"}
+    for path in list(paths(whole))[1:]:
+        for value in (None, True, 5, 1.5, "x", [], ["x"], {}):
+            plain = json.loads(json.dumps(whole))
+            place = plain
+            for key in path[:-1]:
+                place = place[key]
+            old, place[path[-1]] = place[path[-1]], value
+            if type(old) is type(value) or (old is None) != (value is None):
+                with contextlib.suppress(sv.SottovoceError):
+                    Manifest.from_spec(canonical(plain))
+            elif path[-1] != "unused":
+                with pytest.raises(sv.SottovoceError):
+                    Manifest.from_spec(canonical(plain))
 
 
 def test_a_channel_that_loses_more_than_it_claims_is_refused(manifest):

@@ -339,3 +339,15 @@ def test_few_reports_have_a_variance_where_a_report_names_one_value(seed: int) -
                 with pytest.warns(sv.PoorIntervalWarning, match=r"may miss [\d.]+ times as often"):
                     low, high = found.ci(target=target)
                 assert (low < high).all()
+
+
+@for_each("epsilon", [0.2, 0.5, 1, 2, 3, 5])
+def test_functions_into_the_number_of_values_of_least_variance(epsilon: float) -> None:
+    """Texts, by randomized response on a hash into a power of two; the variance of a share of zero, by hand."""
+
+    def variance(g: int) -> float:
+        keep = math.exp(epsilon) / (math.exp(epsilon) + g - 1)
+        return (1 - 1 / g) / g / (keep - 1 / g) ** 2
+
+    best = min((1 << place for place in range(1, 12)), key=variance)
+    assert sv.mechanism("o-rr", sv.Text(), epsilon=epsilon).channel.map.g == best  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.privacy.explain import explain
-from sottovoce.privacy.leakage import leakage, reidentify
+from sottovoce.privacy.leakage import MOST_CELLS, leakage, reidentify
 
 FOUR = sv.Integers(0, 3)
 
@@ -72,3 +72,9 @@ def test_reidentification_grows_with_attributes_and_stays_blind_without_any_sign
     assert "finds the right person" in four.text()
     with pytest.raises(sv.ParameterError, match="a column of answers for each"):
         reidentify(weak, columns[:2], seed=1)
+
+
+def test_a_law_of_too_many_cells_is_refused_before_it_is_computed() -> None:
+    many = math.isqrt(MOST_CELLS) + 1
+    with pytest.raises(sv.ParameterError, match="too many to write their law down"):
+        leakage(sv.mechanism("grr", sv.Integers(0, many - 1), epsilon=1))

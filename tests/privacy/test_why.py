@@ -178,3 +178,12 @@ def test_the_black_box_is_exported_and_does_what_the_sentence_says() -> None:
     assert isinstance(found, BlackBoxCertificate) and found.refuted
     assert samples_needed(0.9, 0.1, claimed=1) < 1000
     assert command_source(["true"]).command == ("true",)
+
+
+def test_a_certificate_shows_the_worst_message_only_where_it_exceeds_the_claim() -> None:
+    honest = sv.audit(sv.mechanism("grr", sv.Integers(0, 3), epsilon=1))
+    for more, less, shown in ((3, 1, True), (2, 1, False), (1, 0, True)):  # e is between 2 and 3
+        worst = WorstCase(b"message", (0, 1), (Fraction(more, 4), Fraction(less, 4)))
+        failed = replace(honest, problems=("A problem.",), worst=worst)
+        assert (str(worst) in str(failed)) == shown
+    assert str(replace(honest, problems=("A problem.",), worst=None)).endswith("A problem.")

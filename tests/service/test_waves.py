@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sottovoce.client.participant import Participant
 from sottovoce.client.tick import Untimed
 from sottovoce.core.errors import PrivacyError
 from sottovoce.core.exchange.wire import Batch
+from sottovoce.estimate.series.series import Series
 from sottovoce.service import audit_log, operations
 from sottovoce.service.collector import Collector
 from sottovoce.service.intake import IN_FUTURE, NOT_OPEN, STUDY_CLOSED, TOO_OLD
@@ -239,6 +241,36 @@ def test_results_over_time_on_the_dashboard_in_json_and_in_files(tmp_path: Path)
         changes = list(csv.DictReader((tmp_path / "changes.csv").open(encoding="utf-8")))
         between = {f"change from wave {wave} to wave {wave + 1}" for wave in (1, 2)}
         assert {row["what"] for row in changes} == {"trend"} | between
+        assert {row["few_reports"] for row in changes} == {"False"} and "may be too narrow" not in page
+        for batch in wave_batches(collector, name, 3, 200, seed=3):
+            days.append(day(3, 2))
+            send(collector, name, Batch(batch.manifest, 3, 1, batch.arm, batch.ids[: 16 * 40], batch.payloads[:40]))
+            break
+        assert "may be too narrow" in LiveParts().of(collector, name).text  # 40 reports in the last wave
+
+
+def test_groups_with_too_few_reports_are_named_so_and_not_drawn(tmp_path: Path) -> None:
+    """A mean by group that is not known was drawn as NaN, and said to have changed by nan."""
+    lines = {"ask": 'ask = "mean"', "categories": 'by = ["a", "b", "c"]\nlow = 0\nhigh = 10'}
+    days = [START]
+    with SQLiteStore(tmp_path / "store") as store, collecting(store, days=days) as collector:
+        name = collector.create(changed(**lines), 4000)
+        for wave, people in enumerate((1500, 20, 1500, 4)):
+            days.append(day(wave, 2))
+            answers = [("ab"[place % 2], 3.0) for place in range(people)]
+            for one in drawn(collector.study(name).manifest, answers, wave):
+                send(collector, name, Batch(one.manifest, wave, one.round, one.arm, one.ids, one.payloads))
+            if wave:
+                page = LiveParts().of(collector, name).text
+                assert not re.search(r"\bnan\b", page)
+                assert "left out" in page and ("too few reports" in page) == (wave > 1)
+        (series,) = outcome_series(collector, name)
+        alone = series.contrast([-1, 0, 1, 0], "change from wave 1 to wave 3")
+        assert np.isfinite(alone.values[:2]).all() and not np.isfinite(series.trend().values).any()
+
+
+def outcome_series(collector: Collector, name: str) -> list[Series]:
+    return [one.series for one in collector.outcome(name).series]
 
 
 def test_devices_and_collector_agree_on_waves_and_turns(tmp_path: Path) -> None:

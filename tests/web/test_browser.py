@@ -222,7 +222,7 @@ def test_without_storage_a_repeated_study_is_refused_and_says_why(opened, browse
         page = opened(script)
         name, code, said = page.evaluate(PROBLEM, [repeated.study_url, {}])
     assert (name, code) == ("SottovoceError", "no_storage")
-    assert "private window" in said
+    assert "keeps nothing" in said
 
 
 def test_without_storage_a_study_is_answered_once(opened, collector):

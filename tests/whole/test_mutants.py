@@ -120,6 +120,24 @@ def test_changes_that_nobody_could_see_are_not_drawn(source: str, operator: str 
     assert len([one for one in found if operator in (one.operator, None)]) == drawn
 
 
+@for_each(
+    "source,operator,drawn",
+    [
+        ("SMALL = 1e-9\ndef f(a):\n    return a < SMALL", "comparison", 0),
+        ("BORDER = log((2 * X) / 27)\ndef f(a):\n    return a <= BORDER", "comparison", 0),
+        ("BORDER = 0.5\ndef f(a):\n    return a <= BORDER", "comparison", 1),
+        ("def f(a, b):\n    for _ in range(60): c = (a + b) / 2", "off-by-one", 1),  # of the 2, not of the turns
+        ("N = 60\ndef f(a, b):\n    for _ in range(N): c = (a + b) / 2", "off-by-one", 1),
+        ("def f(a, b):\n    for _ in range(40): c = (a + b) / 2", "off-by-one", 3),
+        ("def f(a, b):\n    for _ in range(60): a = a / 2", "off-by-one", 3),
+        ("def foreign(a):\n    return [1 << 80]", "off-by-one", 1),
+        ("def strange(a):\n    return [1 << 80]", "off-by-one", 2),
+    ],
+)
+def test_changes_that_constants_of_a_module_hide_are_not_drawn(source: str, operator: str, drawn: int) -> None:
+    assert len([one for one in mutants(source + "\n", "f.py") if one.operator == operator]) == drawn
+
+
 def test_constants_of_an_estimate_of_work_are_not_moved_by_one() -> None:
     source = "def {}(a):\n    return 64 * a\n"
     assert [m.operator for m in mutants(source.format("effort"), "f.py")] == [

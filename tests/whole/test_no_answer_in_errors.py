@@ -50,6 +50,7 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "pair": (domains.Pair(sv.Categories(["f", "m"]), SIDE), ("f", 0.25)),
     "powers": (domains.Powers(SIDE), 0.25),
     "prefix": (domains.Prefix(AGES, 2), 3),
+    "ranking": (domains.Ranking(["lark", "owl", "wren"]), ["owl", "wren", "lark"]),
     "record": (PERSON, ROW),
     "select": (domains.Select(PERSON, ["sex", "age"]), ROW),
     "sets": (domains.Sets(["lark", "owl", "wren"], 2), ["owl"]),

@@ -17,7 +17,7 @@ PICTURES = [path for path in sorted((DOCS / "pictures").glob("*.svg")) if path.s
 @pytest.mark.slow
 def test_the_pictures_are_what_their_command_draws() -> None:
     drawn = runpy.run_path(str(DOCS.parent / "scripts" / "generate_pictures.py"))["pictures"]()
-    assert sorted(drawn) == [path.stem for path in PICTURES]
+    assert sorted(drawn) == [path.stem for path in PICTURES], "Remove pictures that no command draws."
     for path in PICTURES:
         assert path.read_text(encoding="utf-8") == drawn[path.stem], "Run `python scripts/generate_pictures.py`."
 

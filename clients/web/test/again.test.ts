@@ -25,8 +25,9 @@ test.each([1, 4, 12])("a device answers once in any %i waves in a row, on its tu
   for (let wave = 0; wave < 12; wave++) {
     const study = new Study(manifest, "", store, { now: () => START + wave * WEEK + 1000 });
     const before = await study.state();
-    const state = await act(() => study.send({ cups: 5 }));
-    expect(before === "open").toBe(state === "queued");
+    const [one, other] = await Promise.all([act(() => study.send({ cups: 5 })), act(() => study.send({ cups: 0 }))]);
+    const state = one === "queued" ? one : other; // of two calls at once one is answered at most
+    expect([one, other].filter((said) => said === "queued").length).toBe(Number(before === "open"));
     if (state === "queued") answered.push(wave);
     else expect(answered.length ? ["waiting", "answered"] : ["waiting"]).toContain(state);
     expect(await act(() => study.send({ cups: 5 }))).not.toBe("queued");

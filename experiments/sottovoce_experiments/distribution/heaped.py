@@ -142,7 +142,7 @@ EXPERIMENT = Experiment(
         ("epsilon", tuple(BARS)),
     ),
     quick=((("half", "data"), (("report", "commutes, rounded to 5"),)), ("epsilon", (1.0,))),
-    runs=12,
+    runs=24,
     quick_runs=2,
     cell=cell,
     figure="distribution.pictures:ratios",

@@ -99,7 +99,10 @@ def waves_frame(waves: Sequence[Wave]) -> pd.DataFrame:
 
 
 def changes_frame(found: Sequence[WaveSeries], level: float) -> pd.DataFrame:
-    """The change of every number from each wave to the next, and its trend per wave, with intervals."""
+    """The change of every number from each wave to the next, and its trend per wave, with intervals.
+
+    `few_reports` marks intervals that may miss more often than their level promises.
+    """
     import pandas as pd
 
     rows = []
@@ -112,13 +115,14 @@ def changes_frame(found: Sequence[WaveSeries], level: float) -> pd.DataFrame:
             name = f"change from wave {series.epochs[place - 1]} to wave {series.epochs[place]}"
             contrasts.append(series.contrast(weights, name))
         for contrast in contrasts:
-            low, high = contrast.ci(level)
-            numbers = zip(series.labels, contrast.values, contrast.std_errors, low, high, strict=True)
-            for label, value, error, start, end in numbers:
+            low, high = contrast.quiet_ci(level)
+            numbers = zip(series.labels, contrast.values, contrast.std_errors, low, high, contrast.poor, strict=True)
+            for label, value, error, start, end, poor in numbers:
                 rows.append(
                     {
                         **{"question": one.result.asked.name, "what": contrast.name, "label": str(label)},
                         **{"estimate": value, "std_error": error, "low": start, "high": end, "level": level},
+                        "few_reports": bool(poor),
                     }
                 )
     return pd.DataFrame(rows)

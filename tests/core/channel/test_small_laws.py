@@ -46,6 +46,7 @@ from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import PrivacyError, TooLargeError
 from sottovoce.core.exact import law, public_words, worst_ratio
 from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
+from sottovoce.tally.laws import law_row
 from tests.each import for_each
 
 INSTANCES = {"hints": 3, "keyed": 5, "hash": 4, "signs": 5}  # of each node, else 8
@@ -236,6 +237,11 @@ def check_whole_law(channel: Channel, laws: dict[Any, dict[Any, Fraction]]) -> N
     grid = [laws[code] for code in channel.codes()]
     if not channel.publics:
         columns = [[one.get(((0, 0), y), Fraction(0)) for one in grid] for y in range(outputs_of(channel) or 0)]
+        if not isinstance(channel, Chain):  # of which each report is drawn from a memo
+            rows = [[float(column[place]) for column in columns] for place in range(len(grid))]
+            assert np.array([law_row(channel, code) for code in range(len(grid))]) == pytest.approx(
+                np.array(rows), 1e-9
+            )
         assert extremes(channel) == ([max(column) for column in columns], [min(column) for column in columns])
         for odds in (Fraction(1), Fraction(3, 2), channel.ratio(), channel.ratio() + 1):
             assert delta(channel, odds) == max(excess(one, other, odds) for one in grid for other in grid)

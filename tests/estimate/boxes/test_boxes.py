@@ -43,6 +43,13 @@ def test_the_specification_gives_the_mechanism_back() -> None:
     assert again == m and again.fingerprint == m.fingerprint and again.question == sv.Boxes(PERSON, 4)
 
 
+@pytest.mark.parametrize("shares", [[0.1] * 10, [0.1] * 18, [2.0, -1.0, *[0.0] * 16]])
+def test_the_variance_needs_a_share_for_each_cell(wave: Mechanism, shares: list[float]) -> None:
+    with pytest.raises(sv.ParameterError, match="18 shares that sum to 1, one a cell"):
+        wave.variance(shares, n=100)
+    assert (wave.variance([1.0, *[0.0] * 17], n=100) > 0).all()
+
+
 def test_the_mean_variance_is_that_of_all_boxes(wave: Mechanism) -> None:
     """Against scores of the whole law, box by box."""
     shape, even = (6, 3), np.full(18, 1 / 18)

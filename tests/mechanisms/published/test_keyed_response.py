@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.arithmetic.rational import UNIT
+from sottovoce.core.arithmetic.rational import UNIT, odds
 from sottovoce.core.question import WithinGroups
 from sottovoce.estimate.within_groups.evidence import predicted_variance
 from sottovoce.mechanisms.group.cells import build
@@ -36,6 +36,25 @@ def test_the_law_is_that_of_the_algorithm() -> None:
                 expected = group * (keep if report == cell else (1 - keep) / (answers - 1))
             assert m.channel.rows[cell][report] / UNIT == pytest.approx(expected, rel=1e-12)
     assert sv.audit(m).ok and m.epsilon == pytest.approx(2, abs=1e-12)
+
+
+def test_reasons_are_groups_of_one_cell_and_no_weight_is_too_small() -> None:
+    """Rows of different lengths leave columns whose ratio would exceed the budget: the small weights are raised."""
+    for epsilon, part in ((Decimal(2), Decimal("1.5")), (Decimal(1), Decimal(1))):
+        m = build(asked(2, 3, reasons=2), epsilon=epsilon, value_epsilon=part)
+        rows, e = m.channel.rows, odds(epsilon)
+        for column in zip(*rows, strict=True):
+            assert max(column) <= e * min(column)
+        inner = odds(part)
+        for cell, row in enumerate(rows):
+            group = range(cell // 3 * 3, cell // 3 * 3 + 3) if cell < 6 else range(cell, cell + 1)
+            whole = e + (len(group) - 1) * e / inner + (8 - len(group))
+            for place, weight in enumerate(row):
+                drawn = (e if place == cell else e / inner if place in group else 1) / whole
+                least = max(other[place] for other in rows) / e
+                if place != cell:
+                    assert weight == pytest.approx(float(max(drawn * UNIT, least)), rel=1e-12)
+        assert m.epsilon == pytest.approx(float(epsilon), abs=1e-9) and sv.audit(m).ok
 
 
 @for_each("groups,answers,epsilon", [(2, 2, 1), (3, 2, 2), (2, 5, 1), (4, 4, 3)])

@@ -61,6 +61,14 @@ def test_mean_places_and_the_order_of_a_crowd() -> None:
         estimate.order(method="copeland")
 
 
+def test_mean_places_of_few_reports_are_doubted() -> None:
+    """A pair that nearly all people order alike: with a large epsilon and few reports they held 83 %."""
+    for epsilon, poor in ((8, True), (1, False)):
+        mechanism = sv.mechanism("options", sv.Ranking(WAYS), epsilon=epsilon)
+        places = mechanism.estimate(mechanism.tally(mechanism.privatize([WAYS] * 900, seed=1))).places
+        assert (places.doubt() is not None) == poor == ("mean places are poor" in str(places.doubt()))
+
+
 @pytest.mark.slow
 def test_errors_of_mean_places_are_those_of_drawn_reports() -> None:
     mechanism = sv.mechanism("options", sv.Ranking(WAYS), epsilon=2, asked=2)

@@ -66,7 +66,10 @@ class Repeat:
 
     def begins(self, start: date, wave: int) -> date:
         """The first day of a wave."""
-        return start + timedelta(wave * self.days)
+        try:
+            return start + timedelta(wave * self.days)
+        except OverflowError:
+            raise SpecError("A repeated study ends before the year 10000: make its waves fewer or shorter.") from None
 
     def end(self, start: date) -> date:
         """The last day of the last wave."""

@@ -37,8 +37,6 @@ def coded_numbers(shares: SharesEvidence, domain: Domain) -> CodedNumbers | None
     if shares.question is None or shares.question.domain != domain or domain.numbers is None or domain.size is None:
         return None
     low, high, origin = domain.numbers
-    if high - low != domain.size - 1:
-        return None
     middle = (low + high) / 2
     return CodedNumbers(float(middle + origin), np.array([float(low + code - middle) for code in range(domain.size)]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,8 +18,8 @@ from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.comparison.compare import Comparison, compare
 from sottovoce.estimate.comparison.test import Effect, Test
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Floats, deviate
-from sottovoce.estimate.request import Target, check_level
+from sottovoce.estimate.evidence import Bounds, Flags, Floats, deviate
+from sottovoce.estimate.request import PoorIntervalWarning, Target, check_level
 from sottovoce.estimate.series import cusum
 
 if TYPE_CHECKING:
@@ -138,6 +138,12 @@ class Series:
         bounds = [one.quiet_ci(level, target=target) for one in self.estimates]
         return Bounds(np.array([one.low for one in bounds]), np.array([one.high for one in bounds]))
 
+    def poor(self, epochs: Flags) -> Flags:
+        """Values that a normal law describes poorly in one of some epochs: too few reports speak about them."""
+        used = [one for one, counts in zip(self.estimates, epochs, strict=True) if counts]
+        flags = [np.broadcast_to(one.evidence.normal_is_poor(), len(one.values)) for one in used]
+        return np.asarray(np.logical_or.reduce(flags))
+
     # --- changes -----------------------------------------------------------------------------------
     def difference(self, later: object, earlier: object) -> Comparison | EpochContrast:
         """The values of one epoch less those of another; from different people with the intervals of `sv.compare`."""
@@ -165,14 +171,15 @@ class Series:
         row = np.asarray(weights, np.float64)
         if row.shape != (len(self.epochs),) or not np.isfinite(row).all():
             raise reject("weights", OWNER, "one number for each epoch", weights)
-        variances = self.variances(target)
+        used = row != 0  # a value that is not known in another epoch does not matter
+        some, variances = row[used], self.variances(target)[used]
         if self.people == "same" and target == Target.POPULATION:
-            noise = self.variances(Target.SAMPLE)
+            noise = self.variances(Target.SAMPLE)[used]
             sampling = np.sqrt(np.maximum(variances - noise, 0))
-            variance = row**2 @ noise + (np.abs(row) @ sampling) ** 2
+            variance = some**2 @ noise + (np.abs(some) @ sampling) ** 2
         else:
-            variance = row**2 @ variances
-        return EpochContrast(self, name, row @ self.values, np.sqrt(variance))
+            variance = some**2 @ variances
+        return EpochContrast(self, name, some @ self.values[used], np.sqrt(variance), self.poor(used))
 
     def alarms(self, rate: float = 0.05) -> Alarms:
         """Watch for a change: with this probability, at most, an alarm is raised in a series without one.
@@ -222,35 +229,54 @@ class Series:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochContrast:
-    """A weighted sum over the epochs of a series, such as its trend: one number for each value."""
+    """A weighted sum over the epochs of a series, such as its trend: one number for each value.
+
+    Attributes:
+        poor: values whose intervals may miss too often, since some epoch has few reports about them.
+    """
 
     series: Series
     name: str
     values: Floats
     std_errors: Floats
+    poor: Flags
 
     def ci(self, level: float = 0.95, *, simultaneous: bool = False) -> Bounds:
-        """Normal intervals; `simultaneous` makes those of all values hold at once (Bonferroni)."""
+        """Normal intervals; `simultaneous` makes those of all values hold at once (Bonferroni).
+
+        A warning (`PoorIntervalWarning`) says where few reports make them miss more often than their level promises.
+        """
+        if (doubt := self.doubt()) is not None:
+            warnings.warn(doubt, PoorIntervalWarning, stacklevel=2)
+        return self.quiet_ci(level, simultaneous=simultaneous)
+
+    def doubt(self) -> str | None:
+        """Say why the intervals may miss more often than they promise; None where they do not."""
+        return doubt_about(self.name, self.poor)
+
+    def quiet_ci(self, level: float = 0.95, *, simultaneous: bool = False) -> Bounds:
+        """The intervals of `ci` without its warning, for callers who show `doubt` themselves."""
         check_level(level)
         reach = deviate(1 - (1 - level) / len(self.values) if simultaneous else level) * self.std_errors
         return Bounds(self.values - reach, self.values + reach)
 
     def tests(self, level: float = 0.95) -> tuple[Test, ...]:
         """A test of each value that it is zero."""
-        low, high = self.ci(level)
+        low, high = self.quiet_ci(level)
         noun, several = self.series.estimates[0].evidence.noun, len(self.values) > 1
-        rows = zip(self.series.labels, self.values, self.std_errors, low, high, strict=True)
+        rows = zip(self.series.labels, self.values, _scores(self.values, self.std_errors), low, high, strict=True)
+        given = " ".join(filter(None, (GIVEN[self.series.people], self.doubt())))
         return tuple(
             Test(
                 f"The {self.name} of the {noun}{f' of {printable(label)}' if several else ''} is zero.",
-                float(value / error) if error > 0 else math.inf,
-                float(2 * ndtr(-abs(value / error))) if error > 0 else 0.0,
+                float(score),
+                float(2 * ndtr(-abs(score))),
                 effect=Effect(self.name, float(value), float(start), float(end), level),
-                valid_given=GIVEN[self.series.people],
+                valid_given=given,
                 sources=tuple(source for one in self.series.estimates for source in one.sources),
                 simulated=self.series.simulated,
             )
-            for label, value, error, start, end in rows
+            for label, value, score, start, end in rows
         )
 
     def __repr__(self) -> str:
@@ -281,4 +307,19 @@ class Alarms:
         else:
             named = [f"{printable(label)} at {printable(epoch)}" for label, epoch in self.first.items()]
             text = f"Alarm: {', '.join(named)}. The change may have begun earlier."
-        return in_words(text, self.series.simulated)
+        doubt = doubt_about("false-alarm rate", self.series.poor(np.ones(len(self.series.epochs), bool)))
+        return in_words(" ".join(filter(None, (text, doubt))), self.series.simulated)
+
+
+def doubt_about(name: str, poor: Flags) -> str | None:
+    """A sentence about values that a normal law describes poorly, or None."""
+    if not poor.any():
+        return None
+    which = "this value" if len(poor) == 1 else f"{int(poor.sum())} of {len(poor)} values"
+    return f"The normal law behind the {name} is poor for {which}: some epoch has too few reports about it."
+
+
+def _scores(values: Floats, errors: Floats) -> Floats:
+    """Values over their standard errors. Without an error zero is no evidence, and any other value is certain."""
+    certain = np.where(values == 0, 0.0, np.copysign(np.inf, values))
+    return np.asarray(np.divide(values, errors, out=certain, where=errors > 0))

@@ -60,7 +60,12 @@ class PlacesEvidence(Evidence):
         return np.full(len(self.items), bool(self.pairs.normal_is_poor().any()))
 
     def warning(self) -> str | None:
-        return None
+        if not self.normal_is_poor().any():
+            return None
+        return (
+            "The normal intervals of mean places are poor: of some pairs of items, too few reports are expected to put"
+            " one item first. The intervals of the pairs themselves hold."
+        )
 
     def sentence(self, estimate: object, level: float) -> str:
         return f"Of {len(self.items)} items {self.items[int(np.argmin(self.values()))]!r} has the best mean place."

@@ -9,13 +9,17 @@ from html import escape
 import numpy as np
 
 from sottovoce.core.language.display import printable
-from sottovoce.estimate.series.series import Series
+from sottovoce.estimate.evidence import Bounds
+from sottovoce.estimate.series.series import EpochContrast, Series
 from sottovoce.study.charts import COLOUR, round_ticks
 from sottovoce.study.display.dates import day_text
 from sottovoce.study.waves import Wave, WaveSeries
 
 MOST_LINES = 4  # of one picture; the values that are largest in the last wave
 MOST_ROWS = 60  # waves of a table; the last ones
+TOO_FEW = "too few reports"
+UNKNOWN = "Values that fewer than two waves have enough reports for are left out."
+FEW = "Some waves have few reports about a value shown here: the ranges of its changes may be too narrow."
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 150, 64, 14, 14, 26
 
 
@@ -64,6 +68,13 @@ class NumberText:
     def change(self, number: float) -> str:
         return f"{self.scale * number:+.2g}{' points' if self.unit else ''}".replace("-", "\N{MINUS SIGN}")
 
+    def contrast(self, contrast: EpochContrast, bounds: Bounds, place: int) -> str:
+        """A change with its range."""
+        if not np.isfinite(contrast.values[place]):
+            return TOO_FEW
+        low, high = self.change(bounds.low[place]), self.change(bounds.high[place])
+        return f"{self.change(contrast.values[place])} ({low} to {high})"
+
 
 def time_cards(found: Sequence[WaveSeries], waves: Sequence[Wave], level: float) -> list[TimeCard]:
     """The cards of all questions that have two waves."""
@@ -73,7 +84,8 @@ def time_cards(found: Sequence[WaveSeries], waves: Sequence[Wave], level: float)
 
 def _card(one: WaveSeries, reports: dict[int, int], level: float) -> TimeCard:
     series, asked = one.series, one.result.asked
-    order = np.argsort(-series.values[-1], kind="stable")[:MOST_LINES]
+    drawn = np.flatnonzero(np.isfinite(series.values).sum(axis=0) >= 2)  # a line needs two waves
+    order = drawn[np.argsort(-series.values[-1, drawn], kind="stable")][:MOST_LINES]
     texts = series.estimates[0].axes.texts()
     share = asked.question.is_share
     numbers = NumberText(100, " %") if share else NumberText(1, "")
@@ -83,13 +95,11 @@ def _card(one: WaveSeries, reports: dict[int, int], level: float) -> TimeCard:
         _line(one, place, labels[place], numbers, (low[:, place], high[:, place]), reports, level)
         for place in map(int, order)
     )
-    left = len(texts) - len(lines)
-    return TimeCard(
-        one.result.key,
-        asked.text("en"),
-        lines,
-        f"The {len(lines)} largest values are shown; {left} more are in the export." if left else "",
-    )
+    left = len(drawn) - len(lines)
+    hidden = f"The {len(lines)} largest values are shown; {left} more are in the export." if left else ""
+    hidden = " ".join(filter(None, (hidden, UNKNOWN if len(drawn) < len(texts) else "")))
+    few = FEW if one.trend.poor[order].any() else ""
+    return TimeCard(one.result.key, asked.text("en"), lines, " ".join(filter(None, (hidden, few))))
 
 
 def _line(
@@ -108,29 +118,28 @@ def _line(
             str(number),
             day_text(begins),
             f"{reports[int(str(number))]:,}",
-            numbers.value(value),
-            f"{numbers.value(start)} to {numbers.value(end)}",
+            numbers.value(value) if np.isfinite(value) else TOO_FEW,
+            f"{numbers.value(start)} to {numbers.value(end)}" if np.isfinite(value) else "",
         )
         for number, begins, value, start, end in zip(series.epochs, one.begins, values, low, high, strict=True)
     ]
-    changed, sloped = one.change.ci(level), one.trend.ci(level)
+    changed, sloped = one.change.quiet_ci(level), one.trend.quiet_ci(level)
     last = series.epochs[-2:]
     return TimeLine(
         printable(label) if label else "",
         picture(series, place, band, numbers, label or one.result.asked.text("en")),
         tuple(reversed(rows[-MOST_ROWS:])),
-        f"From wave {last[0]} to wave {last[1]}: {numbers.change(one.change.values[place])}"
-        f" ({numbers.change(changed.low[place])} to {numbers.change(changed.high[place])}).",
-        f"Trend per wave: {numbers.change(one.trend.values[place])}"
-        f" ({numbers.change(sloped.low[place])} to {numbers.change(sloped.high[place])}).",
+        f"From wave {last[0]} to wave {last[1]}: {numbers.contrast(one.change, changed, place)}.",
+        f"Trend per wave: {numbers.contrast(one.trend, sloped, place)}.",
     )
 
 
 def picture(series: Series, place: int, band: tuple[np.ndarray, np.ndarray], numbers: NumberText, title: str) -> str:
     """The unbiased estimates of a value as a line over the waves, inside their band."""
-    low, high = band
-    values = series.values[:, place]
-    at = np.array([float(str(number)) for number in series.epochs])
+    known = np.flatnonzero(np.isfinite(series.values[:, place]))
+    low, high = (end[known] for end in band)
+    values, epochs = series.values[known, place], [series.epochs[wave] for wave in known]
+    at = np.array([float(str(number)) for number in epochs])
     bottom, top = float(min(low.min(), 0 if low.min() < 0.3 * high.max() else low.min())), float(high.max())
     spread = (top - bottom) or 1.0
     xs = LEFT + (WIDTH - LEFT - RIGHT) * (at - at[0]) / (at[-1] - at[0])
@@ -152,7 +161,7 @@ def picture(series: Series, place: int, band: tuple[np.ndarray, np.ndarray], num
     anchors = {0: "start", len(xs) - 1: "end"}
     below = "".join(
         f'<text x="{xs[mark]:.1f}" y="{HEIGHT - 6}" text-anchor="{anchors.get(mark, "middle")}">'
-        f"wave {series.epochs[mark]}</text>"
+        f"wave {epochs[mark]}</text>"
         for mark in marks
     )
     name = escape(f"{title}, wave by wave, with a band")

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import accumulate
 from typing import ClassVar
 
-from sottovoce.core.arithmetic.rational import UNIT, units
+from sottovoce.core.arithmetic.rational import FINE, UNIT, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import extremes
 from sottovoce.core.channel.compose.stages import Then
@@ -31,6 +31,8 @@ from sottovoce.core.coins import Coins
 from sottovoce.core.declared import declared, delegated, integers, parts
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.spec_cost import Effort, effort, short_steps, summed
+
+WEIGHT_BITS = 2 * (FINE + 1)  # of a weight in units, as a fraction
 
 
 @declared
@@ -142,7 +144,7 @@ class Mix(Indexed, Mixed, Numeric, Extremal, Costed):
         efforts = [effort(channel) for channel in self.channels]
         compared = sum(short_steps(one.ratio_bits) for one in efforts)
         known = Effort(
-            bits=64 + max(one.bits for one in efforts),
+            bits=WEIGHT_BITS + max(one.bits for one in efforts),
             likelihood=len(efforts) + max(one.likelihood for one in efforts),
             ratio=sum(one.ratio for one in efforts) + compared,
             ratio_bits=max(one.ratio_bits for one in efforts),
