@@ -64,14 +64,16 @@ def times_of_sleep() -> tuple[sv.Estimate, np.ndarray]:
 
 
 def smoking() -> Any:
-    rng, n = generator(), 60_000
+    """The people of docs/guides/cross-tables.md, so that pictures and printed numbers are the same."""
+    rng, people = generator(), []
     ages, habits = ["18-39", "40-64", "65+"], ["never", "used to", "smokes"]
-    record = sv.Record({"age": sv.Categories(ages), "smoker": sv.Categories(habits)})
-    age = rng.choice(3, n, p=[0.35, 0.4, 0.25])
-    smokes = np.array([0.28, 0.22, 0.09])[age]
-    habit = np.where(rng.random(n) < smokes, 2, rng.random(n) < 0.3)
-    people = [{"age": ages[a], "smoker": habits[h]} for a, h in zip(age, habit, strict=True)]
-    return sv.simulate(sv.TableViews(record, [("age", "smoker")], 1), people, seed=1)["tables"]
+    record = sv.Record({"age": sv.Categories(ages), "smoker": sv.Categories(habits), "sex": sv.Categories(["f", "m"])})
+    for _ in range(60_000):
+        age = rng.choice(ages, p=[0.35, 0.4, 0.25])
+        smokes = dict(zip(ages, [0.28, 0.22, 0.09], strict=True))[age]
+        smoker = rng.choice(habits, p=[0.7 - 0.7 * smokes, 0.3 - 0.3 * smokes, smokes])
+        people.append({"age": str(age), "smoker": str(smoker), "sex": str(rng.choice(["f", "m"]))})
+    return sv.simulate(sv.TableViews(record, sv.Joint(record, ways=2).tables, 2), people, seed=1)["tables"]
 
 
 def generator() -> np.random.Generator:

@@ -56,6 +56,7 @@ from sottovoce_experiments.tables import coverage as table_coverage
 from sottovoce_experiments.tables import designs as table_designs
 from sottovoce_experiments.tables import fits as table_fits
 from sottovoce_experiments.tables import markov as table_markov
+from sottovoce_experiments.tables import numbers as table_numbers
 from sottovoce_experiments.tables import published as table_published
 from sottovoce_experiments.tables import second_round as table_rounds
 
@@ -98,6 +99,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_bits.EXPERIMENT,
     table_bits.FITS,
     table_markov.EXPERIMENT,
+    table_numbers.EXPERIMENT,
     table_published.EXPERIMENT,
     table_authors.EXPERIMENT,
     table_rounds.EXPERIMENT,

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service.app import Application
 from sottovoce.service.pages import view
+from sottovoce.service.pages.crowd import crowd_text
 from sottovoce.service.stores import open_store
 from tests.service.studies import EPOCH, collecting, send, told
 
@@ -99,6 +100,8 @@ def test_arms_stay_apart_over_a_restart_and_nobody_picks_one(tmp_path: Path) -> 
             assert "What people read" in client.get(f"/studies/{name}/report").text
             crowd = client.get(f"/s/{name}/results").text
             assert "People who read: “Your pharmacy &lt;vaccinates&gt;" in crowd and "People who read no text" in crowd
+            assert crowd.count("at most 1 of 1,000,000 studies ever") == 1  # the e-value, capped; after the last arm
+            assert "höchstens 1 von 1.000.000 Studien" in crowd_text(name, collector.outcome(name), "de")
             form = client.get(f"/s/{name}").text
             assert 'data-arm="new" hidden' in form and 'data-arm="usual"' not in form
             assert "from the arm usual is seen with probability 80 %" in client.get(f"/plan/{name}").text

@@ -52,6 +52,7 @@ categories = ["well", "so-so", "badly"]
 """
 
 
+INVITED = "[collection]\ninvitations = true\n[repeat]"
 REPEAT_LINES = ("[repeat]", "every", "waves", "guarantee", "window")
 
 
@@ -85,6 +86,12 @@ def test_a_study_file_says_how_often_and_what_epsilon_protects() -> None:
     for guarantee, window in (('"report"', 1), ('"sequence"', 4)):
         repeat = check_study(changed(guarantee=f"guarantee = {guarantee}", window="")).repeat
         assert repeat is not None and repeat.window == window
+    once = {
+        "guarantee": 'guarantee = "sequence"',
+        "window": "",
+        "[repeat]": "[collection]\ninvitations = true\n[repeat]",
+    }
+    assert check_study(changed(**once)).collection.invitations  # everyone answers once, and a token suffices
 
 
 @pytest.mark.parametrize(
@@ -104,6 +111,7 @@ def test_a_study_file_says_how_often_and_what_epsilon_protects() -> None:
         ({"epsilon": 'epsilon = "1"\nlifetime = "2"'}, "remove the lifetime"),
         ({"[repeat]": "[collection]\nepoch_days = 7\n[repeat]"}, "remove epoch_days"),
         ({"waves": "waves = 4\nrounds = 3"}, "not known"),
+        ({"[repeat]": INVITED}, "good for one report, and a person sends up to 2"),
     ],
 )
 def test_mistakes_of_the_table(lines: dict[str, str], said: str) -> None:

@@ -245,13 +245,19 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def said(rows: Sequence[Mapping[str, Any]]) -> str:
     """The text above the table."""
+    count = int(rows[0]["rows"])
     return (
         f"Answers are columns of real people: {', '.join(f'{name} ({most})' for name, (*_, most) in COLUMNS.items())},"
         " with the number of different answers. A quarter of the people is in the first of two samples, a third has the"
         " first of two sexes. Numbers are the age and the days in hospital. Normal answers are drawn in each run. Each"
-        f" cell has {rows[0]['rows']:,} permutations, so that 5 % have a standard error of"
-        f" {100 * (0.05 * 0.95 / float(rows[0]['rows'])) ** 0.5:.2f} points. {' '.join(summary(rows))}"
+        f" cell has {count:,} permutations, so that 5 % have a standard error of {_error(0.05, count)} points, and 1 %"
+        f" of {_error(0.01, count)}. {' '.join(summary(rows))}"
     )
+
+
+def _error(share: float, count: int) -> str:
+    """The standard error of a share in percentage points."""
+    return f"{100 * (share * (1 - share) / count) ** 0.5:.2f}"
 
 
 CASES = (

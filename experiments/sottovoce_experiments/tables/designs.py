@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 from sottovoce.core.domain import Integers, Record
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
+from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.tables.results_page import PAGE
 
 # The numbers of answers of eight attributes of the census records.
 SIZES = {
@@ -37,6 +39,17 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     return [{**{name: variance / bound for name, variance in found.items()}, "bar": BARS[point["ways"]]}]
 
 
+def _text(rows: Sequence[Mapping[str, Any]]) -> str:
+    return (
+        "Total variance of all cells of all tables of two or three of eight attributes, at equal shares of the answers,"
+        " over a lower bound that holds for every method with one report of each person. The attributes have"
+        f" {', '.join(map(str, SIZES.values()))} answers, like those of the census records. All numbers are exact:"
+        " nothing is drawn. *Optimal* is the design of `TableViews`, *equal* asks all tables equally often, *for a fit*"
+        " asks a fifth of the people one attribute only. *Own reports* estimates each table from its own reports."
+        f" The optimal design has at most {max(row['optimal'] for row in rows):.2f} times the bound."
+    )
+
+
 GRID = (("ways", (2, 3)), ("epsilon", (0.5, 1.0, 2.0)))
 EXPERIMENT = Experiment(
     id="tables-designs",
@@ -50,4 +63,17 @@ EXPERIMENT = Experiment(
     cell=cell,
     figure="tables.pictures:ratios",
     columns=("ways", "epsilon", *DESIGNS, "bar"),
+    section=Section(
+        page=PAGE,
+        heading="## Designs for eight attributes",
+        text=_text,
+        lead=("ways", "epsilon"),
+        columns=(
+            PageColumn("optimal", "optimal", ".3f"),
+            PageColumn("wanted", "bar", ".2f"),
+            PageColumn("equal", "equal", ".3f"),
+            PageColumn("for a fit", "for_fit", ".3f"),
+            PageColumn("own reports", "own_only", ".2f"),
+        ),
+    ),
 )

@@ -127,3 +127,18 @@ def distances_of_authors(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("total variation distance of a table")
     axes.legend()
     return figure
+
+
+def ratios_of_numbers(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The error of waves over that of bins, by epsilon: of tables, and of each number."""
+    figure, axes = plain(experiment.title)
+    for place, name in enumerate(name for name in rows[0] if name.startswith("ratio_") and f"{name}_error" in rows[0]):
+        epsilons, values, errors = ([row[key] for row in rows] for key in ("epsilon", name, f"{name}_error"))
+        label = name.removeprefix("ratio_").replace("_", " ")
+        axes.errorbar(epsilons, values, errors, marker=".", color=f"C{place}", label=label)
+    axes.axhline(1, color="0.5", linewidth=1)
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("epsilon")
+    axes.set_ylabel("error of waves over that of bins")
+    axes.legend()
+    return figure

@@ -188,8 +188,9 @@ def _text(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _error(epsilon: float) -> PageColumn:
-    return PageColumn(f"error at epsilon {epsilon:g}", "distance", ".3f", (("epsilon", epsilon),))
+def _error(epsilon: float) -> tuple[PageColumn, PageColumn]:
+    where = (("epsilon", epsilon),)
+    return PageColumn(f"error at epsilon {epsilon:g}", "distance", ".3f", where), PageColumn("±", "error", ".3f", where)
 
 
 EXPERIMENT = Experiment(
@@ -216,7 +217,8 @@ EXPERIMENT = Experiment(
             PageColumn("attributes", "attributes"),
             PageColumn("goal", "goal"),
             PageColumn("main component", "component"),
-            *map(_error, (1.0, 4.0)),
+            *_error(1.0),
+            *_error(4.0),
             PageColumn("bytes", "bytes"),
         ),
         lead=("method",),

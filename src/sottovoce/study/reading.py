@@ -23,7 +23,7 @@ from sottovoce.study.experiments.arms import StudyExperiment, experiment_problem
 from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import QuestionTable
 from sottovoce.study.questions import file_kinds, file_words, study_question
-from sottovoce.study.repeated import read_repeat, repeat_problems
+from sottovoce.study.repeated import invitation_problem, read_repeat, repeat_problems
 from sottovoce.study.strata import Stratum, read_strata
 from sottovoce.study.study import Study
 from sottovoce.study.toml_lines import key_lines, line_of
@@ -323,7 +323,10 @@ class _StudyReader:
         plain = (about.get("unit", ""), dates["start"], dates["end"], about.get("lifetime"))
         for problem in repeat_problems(*plain, self._collection(), has_parts=parts):
             self.note(("repeat",), problem, "")
-        return read_repeat(self.tables["repeat"], self)
+        repeat = read_repeat(self.tables["repeat"], self)
+        if repeat is not None and (tokens := invitation_problem(repeat, self._collection())) is not None:
+            self.note(("collection", "invitations"), tokens, "")
+        return repeat
 
     def _collection(self) -> Collection:
         table = self.tables.get("collection", {})

@@ -53,6 +53,16 @@ def repeat_problems(
         yield "A repeated study has no strata, no experiment and no question in rounds: remove [repeat] or these."
 
 
+def invitation_problem(repeat: Repeat, collection: Collection | None) -> str | None:
+    """Why a repeated study cannot have invitations: its second report would be refused, and charged all the same."""
+    if collection is None or not collection.invitations or repeat.answers == 1:
+        return None
+    return (
+        f"An invitation is good for one report, and a person sends up to {repeat.answers} to this study. Remove"
+        ' invitations, or write guarantee = "sequence": then everyone answers once.'
+    )
+
+
 def in_one_round(plan: Plan) -> Plan:
     """The plan without methods of several rounds: a wave is one round."""
     options = [one for one in plan.options if isinstance(one.procedure, Mechanism) or not one.procedure.start().quota]

@@ -20,7 +20,7 @@ from sottovoce.study.experiments.arms import StudyExperiment, experiment_problem
 from sottovoce.study.plan import MOST
 from sottovoce.study.population import ExpectedAnswers
 from sottovoce.study.questions import study_question
-from sottovoce.study.repeated import repeat_problems
+from sottovoce.study.repeated import invitation_problem, repeat_problems
 from sottovoce.study.strata import Stratum
 from sottovoce.study.study_plan import StudyPlan, plan_study
 
@@ -137,6 +137,8 @@ class Study:
             several = bool(strata) or experiment is not None or bool(in_rounds)
             for problem in repeat_problems(unit, start, end, lifetime, collection, has_parts=several):
                 raise ParameterError(problem)
+            if (tokens := invitation_problem(repeat, collection)) is not None:
+                raise ParameterError(tokens)
             assert start is not None
             end, lifetime = repeat.end(start), repeat.lifetime(budget)
         lifetime_budget = budget if lifetime is None else check_epsilon("a lifetime", lifetime)

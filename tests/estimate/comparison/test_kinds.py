@@ -13,6 +13,11 @@ import sottovoce as sv
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.question import QUESTIONS, Density, WithinGroups
 from sottovoce.estimate.comparison.test import Test
+from sottovoce.protocols.boxes.ahead import AHEAD
+from sottovoce.protocols.boxes.hdg import HDG
+from sottovoce.protocols.boxes.hio import HIO
+from sottovoce.protocols.quantile.gradient import QuantileGradient
+from tests.each import for_each
 
 pytestmark = pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
 LINE, SEX, CLOCK = sv.Integers(0, 7), sv.Categories(["f", "m"]), sv.Circle(24)
@@ -65,6 +70,61 @@ KINDS["set-shares"] = lambda seed: estimated(
 )
 KINDS["boxes"] = lambda seed: estimated(sv.mechanism("torus-wave", RECORD, epsilon=3), PEOPLE, seed)
 NO_DIFFERENCE = {"circular-mean"}
+RANKS = [["bus", "car", "bike"], ["car", "bus", "bike"], ["bike", "car", "bus"]]
+
+
+def asked_for_items(name: str, domain: Any, answers: list[Any]) -> Callable[[int], Any]:
+    """An estimate of items or of rankings."""
+    return lambda seed: estimated(sv.mechanism(name, domain, epsilon=3), answers, seed)
+
+
+def played(protocol: Any, answers: list[Any], name: str) -> Callable[[int], Any]:
+    """One of the results of a protocol."""
+    return lambda seed: sv.simulate(protocol, answers * 400, seed=seed)[name]
+
+
+RANKINGS = asked_for_items("mask", sv.Ranking(["bus", "car", "bike"]), RANKS)
+FURTHER: dict[str, Callable[[int], Any]] = {  # other evidence about the same kinds
+    "rankings": RANKINGS,
+    "places": lambda seed: RANKINGS(seed).places,
+    "rankings in cells": asked_for_items("cells", sv.Ranking(["bus", "car", "bike"]), RANKS),
+    "any sets": asked_for_items("options", sv.Sets(range(4), 4), [[0], [], [1, 3]]),
+    "sizes of sets": lambda seed: asked_for_items("mask", sv.Sets(range(4), 2), [[0], [1, 3]])(seed).sizes,
+    "boxes of HIO": played(HIO(RECORD, 3, branching=2), PEOPLE, "boxes"),
+    "boxes of HDG": played(HDG(RECORD, 3, 1200), PEOPLE, "boxes"),
+    "boxes of AHEAD": played(AHEAD(RECORD, 3, 1200), PEOPLE, "boxes"),
+    "adaptive mean": played(sv.AdaptiveMeanRounds(sv.Interval(0, 7), 2, 800), [1, 6], "mean"),
+    "quantile by gradient": played(
+        QuantileGradient(sv.Interval(0, 7), "0.5", 2, 1200, rounds=6), [1, 2, 5], "quantile"
+    ),
+}
+
+
+@for_each("name", FURTHER)
+def test_further_evidence_is_compared_with_itself_alone(name: str) -> None:
+    comparison = sv.compare(FURTHER[name](1), FURTHER[name](2))
+    low, high = comparison.ci()
+    known = np.isfinite(comparison.values)
+    assert known.any() and ((low <= comparison.values) & (comparison.values <= high))[known].all()
+    assert np.median(comparison.p_values[known]) > 0.001 and 0 <= comparison.overall().p_value <= 1
+    with pytest.raises(ParameterError, match=r"compare needs two estimates of the same .*\.$"):
+        sv.compare(FURTHER[name](1), KINDS["within-groups"](2))
+
+
+def test_waves_of_a_repeated_study_and_the_same_people_are_told_apart() -> None:
+    """Waves of new people are compared; of the same people the two answers are not independent."""
+    first, second = KINDS["frequency"](1), KINDS["frequency"](2)
+    assert sv.compare(second, first, people="different").p_values[0] > 0.001
+    with pytest.raises(ParameterError, match="same people"):
+        sv.compare(second, first, people="same")
+
+
+def test_equally_many_values_with_other_labels_are_refused() -> None:
+    first, second = (
+        estimated(sv.mechanism("grr", sv.Integers(low, low + 2), epsilon=2), [low, low + 1], 1) for low in (0, 5)
+    )
+    with pytest.raises(ParameterError, match="with other labels; state the categories"):
+        sv.compare(first, second)
 
 
 def test_every_pair_of_kinds_is_compared_or_refused_in_a_sentence() -> None:

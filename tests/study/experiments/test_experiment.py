@@ -16,7 +16,7 @@ from sottovoce.core.errors import ParameterError, SpecError
 from sottovoce.core.exchange.experiment import ExperimentArm
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.specs import canonical
-from sottovoce.study.display.experiment import comparison_sentence, study_cards
+from sottovoce.study.display.experiment import comparison_sentence, crowd_sentence, study_cards
 from sottovoce.study.display.findings import Verdict
 from sottovoce.study.documents.report import ReportDocument
 from sottovoce.study.dossier.write import audited_facts, document_parts
@@ -27,6 +27,7 @@ from sottovoce.study.export import codebook_text, publication, write_export
 from sottovoce.study.questions import study_question
 from sottovoce.study.reading import check_study, parse_study
 from sottovoce.study.simulating import drawn_in_arms, simulate_study
+from sottovoce.study.words import LANGUAGES, words
 from tests.service.studies import TODAY
 
 ROOT = Path(__file__).parents[3]
@@ -206,6 +207,12 @@ def test_cards_report_export_and_dossier_tell_the_comparison(tmp_path: Path) -> 
     assert "You may stop early" in first.finding.note and "the evidence so far is" in rest[2].finding.note
     watched = run.results.comparisons[0].watched
     assert watched is not None and watched.e_value is not None and watched.e_value > 20
+    clear, alike = ([crowd_sentence([one], language) for language in LANGUAGES] for one in run.results.comparisons)
+    assert len({*clear, *alike}) == 2 * len(LANGUAGES) and clear[0].startswith("People gave different answers")
+    assert alike == [words(language)["results"]["texts_alike"] for language in LANGUAGES]
+    assert (
+        f"1 of {math.floor(watched.e_value):,} studies" in clear[0] or watched.e_value > 1e6
+    )  # a bound, never rounded up
     assert "p = " in comparison_sentence(run.results.comparisons[1]).replace("\u00a0", " ")
     plan = run.results.study.plan(6000)
     page = ReportDocument(run.results, plan.manifest(), TODAY).to_html()
@@ -216,6 +223,7 @@ def test_cards_report_export_and_dossier_tell_the_comparison(tmp_path: Path) -> 
     assert "Difference of “new” from “usual”" in publication(run.results)
     assert "| new | 1 | Your pharmacy" in codebook_text(run.results)
     dossier = "".join(document_parts(audited_facts(plan, TODAY)))
+    assert "if you look up to 20 times and stop early (e-value)" in dossier  # the watched difference of each question
     assert "that 80 of 100 such studies see" in dossier and "Your pharmacy vaccinates" in dossier
 
 

@@ -76,6 +76,11 @@ def compare(
     if people != "different":
         raise ParameterError(SAME_PEOPLE) if people == "same" else reject("people", "compare", "'different'", people)
     if a.question.kind != b.question.kind or [*map(repr, a.labels)] != [*map(repr, b.labels)]:
+        if (a.question.kind, len(a.labels)) == (b.question.kind, len(b.labels)):
+            raise ParameterError(
+                f"compare needs two estimates of the same values. Both have {len(a.labels)} values of a"
+                f" {a.evidence.noun}, but with other labels; state the categories or the range, the same for both."
+            )
         raise ParameterError(
             f"compare needs two estimates of the same question. Got a {a.evidence.noun} with {len(a.labels)} values and"
             f" a {b.evidence.noun} with {len(b.labels)}; `a.answer(question)` reads another question from the same"

@@ -22,6 +22,9 @@ MOST_CELLS = 80  # with numbers in them; larger tables are shown row by row
 MOST_LABEL = 18
 SHADES = "Blues"
 DARK = 0.6  # of the scale, from which on numbers are white
+SIZE = 10  # of numbers, in points: they stay readable where a page shows the picture at half of its width
+WIDE, NARROW = 0.9, 0.4  # inches that a number needs with its interval, and alone
+HIGH, LOW = 0.1, 0.05  # share of the height that both need
 
 
 def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any) -> Any:
@@ -33,7 +36,7 @@ def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any
     if shape is None or len(shape) != 2 or np.prod(shape) > MOST_CELLS:
         return rows.plot(estimate, bounds, request, axes)
     baseline = _independent(estimate)
-    axes = _axes(axes, (1.5 + 1.35 * shape[1], 1.4 + (0.62 if baseline is None else 0.8) * shape[0]))
+    axes = _axes(axes, (1.2 + 1.3 * shape[1], 1.4 + (0.62 if baseline is None else 0.85) * shape[0]))
     values = estimate.values.reshape(shape)
     low, high = (end.reshape(shape) for end in bounds)
     top = max(float(np.nanmax(values)), 1e-9)
@@ -44,13 +47,13 @@ def plot(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: Any
             text = f"independent {_percent(baseline[row, column])}\n({text})"
         text = f"{_percent(values[row, column])}\n{text}"
         colour = "white" if values[row, column] > DARK * top else "black"
-        axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
+        axes.text(column, row, text, ha="center", va="center", fontsize=SIZE, color=colour)
     first, second = estimate.axes.each
     axes.set_xticks(range(shape[1]), [printable(str(label), MOST_LABEL) for label in second.labels])
     axes.set_yticks(range(shape[0]), [printable(str(label), MOST_LABEL) for label in first.labels])
     axes.set_xlabel(second.name)
     axes.set_ylabel(first.name)
-    axes.set_title(_title(estimate, request, "percent"), fontsize=9)
+    axes.set_title(_title(estimate, request, "percent"), fontsize=SIZE)
     return axes
 
 
@@ -60,7 +63,7 @@ def mosaic(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: A
     if shape is None or len(shape) != 2 or np.prod(shape) > MOST_CELLS:
         return rows.plot(estimate, bounds, request, axes)
     evidence: Any = estimate.evidence
-    axes = _axes(axes, (2.2 + 1.3 * shape[0], 4.2))
+    axes = _axes(axes, (1.8 + 1.3 * shape[0], 4.2))
     sizes = np.clip(evidence.table.values().reshape(shape).sum(axis=1), 0, None)
     widths = sizes / max(float(sizes.sum()), 1e-9)
     values = np.nan_to_num(estimate.values.reshape(shape))
@@ -76,18 +79,20 @@ def mosaic(estimate: Estimate, bounds: Bounds, request: IntervalRequest, axes: A
             label = printable(str(second.labels[place]), MOST_LABEL) if group == 0 else None
             box = (lefts[group], bottom), widths[group], height
             axes.add_patch(Rectangle(*box, facecolor=colours[place], edgecolor="white", linewidth=2, label=label))
-            if height > 0.1 and widths[group] > 0.08:
-                range_text = f"{_percent(low[group, place])} to {_percent(high[group, place])}"
-                text = f"{_percent(estimate.values.reshape(shape)[group, place])}\n{range_text}"
+            room = widths[group] * 1.3 * shape[0]
+            if height > LOW and room > NARROW:
+                text = _percent(estimate.values.reshape(shape)[group, place])
+                if height > HIGH and room > WIDE:
+                    text += f"\n{_percent(low[group, place])} to {_percent(high[group, place])}"
                 middle = lefts[group] + widths[group] / 2, bottom + height / 2
-                axes.text(*middle, text, ha="center", va="center", fontsize=8)
+                axes.text(*middle, text, ha="center", va="center", fontsize=SIZE)
             bottom += height
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     axes.set_yticks([])
     axes.set_xticks(lefts + widths / 2, [printable(str(label), MOST_LABEL) for label in first.labels])
     axes.set_xlabel(first.name)
-    axes.set_title(_title(estimate, request, f"{second.name} within {first.name}, percent"), fontsize=9)
+    axes.set_title(_title(estimate, request, f"{second.name} within {first.name}, percent"), fontsize=SIZE)
     axes.legend(title=second.name, bbox_to_anchor=(1.01, 1), loc="upper left", frameon=False, reverse=True)
     return axes
 

@@ -17,11 +17,12 @@ from sottovoce.study.display.card import MOST_LINES, Card, card
 from sottovoce.study.display.findings import Finding, Verdict, quoted
 from sottovoce.study.display.numbers import POINTS, SPACE, NumberScale, inside
 from sottovoce.study.experiments.arms import POWER
-from sottovoce.study.experiments.comparisons import DIFFERENCE, ArmComparison
+from sottovoce.study.experiments.comparisons import DIFFERENCE, ArmComparison, evidence_so_far, is_enough
 from sottovoce.study.questions import study_question
 from sottovoce.study.questions.result_lines import ResultLine, level_of_each
 from sottovoce.study.results import QuestionResult, StudyResults
 from sottovoce.study.study import Study
+from sottovoce.study.words import local, plain, words
 
 SMALLEST_P = 0.001
 HALF = 0.5
@@ -197,22 +198,37 @@ def _notes(*sentences: str) -> str:
 
 
 def _watched(compared: Sequence[ArmComparison]) -> str:
-    """Whether the study may end early: the mean of e-values of all arms, at the level of the results."""
-    tests = [one.watched for one in compared]
-    if any(test is None for test in tests):
+    """Whether the study may end early, at the level of the results."""
+    evidence = evidence_so_far(compared)
+    if evidence is None:
         return ""
-    e_value = float(np.mean([test.statistic for test in tests if test is not None]))
-    enough = 1 / (1 - compared[0].level)
-    if e_value >= enough * (1 - 1e-9):
-        times = f"{min(e_value, MOST_STUDIES):,.0f}"
+    level = compared[0].level
+    if is_enough(evidence, level):
         return (
             "You may stop early: this result holds however often you looked. Where nothing differs, at most one of"
-            f" {times} studies ever gets such evidence."
+            f" {_times(evidence):,} studies ever gets such evidence."
         )
+    enough = f"{1 / (1 - level):.0f}"
     return (
-        f"If you look before the end: the evidence so far is {e_value:.2g}. Stop early only if it reaches"
-        f" {enough:.0f}, which at most one of {enough:.0f} studies ever does where nothing differs."
+        f"If you look before the end: the evidence so far is {evidence:.2g}. Stop early only if it reaches"
+        f" {enough}, which at most one of {enough} studies ever does where nothing differs."
     )
+
+
+def crowd_sentence(compared: Sequence[ArmComparison], language: str) -> str:
+    """Whether texts lead to different answers, for participants; it holds however often anyone looks."""
+    evidence = evidence_so_far(compared)
+    if evidence is None:
+        return ""
+    tables = words(language)["results"]
+    if not is_enough(evidence, compared[0].level):
+        return str(tables["texts_alike"])
+    return plain(tables["texts_differ"], count=local(str(_times(evidence)), language))
+
+
+def _times(evidence: float) -> int:
+    """One of how many studies gets such evidence by chance, rounded down."""
+    return math.floor(min(evidence, MOST_STUDIES))
 
 
 def _overall(compared: Sequence[ArmComparison]) -> str:

@@ -89,6 +89,18 @@ class ArmComparison:
         return next(((one.a, one.b) for one in self.parts.values()), ())
 
 
+def evidence_so_far(compared: Sequence[ArmComparison]) -> float | None:
+    """The mean of the e-values of all arms of a question, which is an e-value, too; None where an arm has none."""
+    tests = [one.watched for one in compared]
+    known = [test.statistic for test in tests if test is not None]
+    return float(np.mean(known)) if known and len(known) == len(tests) else None
+
+
+def is_enough(evidence: float, level: float) -> bool:
+    """Whether an e-value shows a difference at this level, however often it was looked at."""
+    return evidence >= (1 - 1e-9) / (1 - level)
+
+
 def compared_arms(
     asked: Asked, experiment: StudyExperiment, estimates: Mapping[str, Mapping[str, object]], level: float
 ) -> Iterator[ArmComparison]:
