@@ -6,9 +6,10 @@ from fnmatch import fnmatchcase
 
 from sottovoce.core.errors import ParameterError
 from sottovoce_experiments import planned, words
+from sottovoce_experiments.boxes import authors as boxes_authors
 from sottovoce_experiments.boxes import compared as boxes
 from sottovoce_experiments.boxes import coverage as boxes_coverage
-from sottovoce_experiments.boxes import normals
+from sottovoce_experiments.boxes import normals, table_8
 from sottovoce_experiments.coverage import survey as survey_designs
 from sottovoce_experiments.coverage import within_groups
 from sottovoce_experiments.coverage.declared import distributions as studies_of_distributions
@@ -21,6 +22,8 @@ from sottovoce_experiments.distribution import (
     designs,
     frontier,
     heaped,
+    mixtures,
+    pripl,
     range_decoders,
     range_designs,
     range_trees,
@@ -43,11 +46,19 @@ from sottovoce_experiments.means import decision as adaptive_decision
 from sottovoce_experiments.means import ranges as range_search
 from sottovoce_experiments.means import several as adaptive_several
 from sottovoce_experiments.means import trimmed as trimmed_means
+from sottovoce_experiments.over_time import alarms as series_alarms
+from sottovoce_experiments.over_time import attacks as series_attacks
+from sottovoce_experiments.over_time import compared as series_compared
+from sottovoce_experiments.over_time import coverage as series_coverage
+from sottovoce_experiments.over_time import formulas as series_formulas
+from sottovoce_experiments.over_time import losses as series_losses
 from sottovoce_experiments.quantiles import declared as quantiles
 from sottovoce_experiments.quantiles import promise as quantile_promises
 from sottovoce_experiments.quantiles import published as published_quantiles
+from sottovoce_experiments.queries import compared as linear_queries
 from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
+from sottovoce_experiments.sets import key_values
 from sottovoce_experiments.sets import rankings as set_rankings
 from sottovoce_experiments.survey import tables as survey
 from sottovoce_experiments.tables import authors as table_authors
@@ -84,15 +95,21 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *wave_figures.EXPERIMENTS,
     designs.EXPERIMENT,
     compared.EXPERIMENT,
+    mixtures.EXPERIMENT,
     range_designs.EXPERIMENT,
     range_trees.EXPERIMENT,
     range_decoders.EXPERIMENT,
+    pripl.EXPERIMENT,
     boxes.EXPERIMENT,
     normals.EXPERIMENT,
+    table_8.EXPERIMENT,
+    boxes_authors.EXPERIMENT,
     boxes_coverage.EXPERIMENT,
     set_designs.EXPERIMENT,
     set_baskets.EXPERIMENT,
     set_rankings.EXPERIMENT,
+    key_values.EXPERIMENT,
+    key_values.COVERAGE,
     table_designs.EXPERIMENT,
     table_coverage.EXPERIMENT,
     table_fits.EXPERIMENT,
@@ -110,6 +127,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,
     trimmed_means.EXPERIMENT,
+    linear_queries.EXPERIMENT,
+    series_compared.EXPERIMENT,
+    series_formulas.EXPERIMENT,
+    series_coverage.EXPERIMENT,
+    series_alarms.EXPERIMENT,
+    series_attacks.EXPERIMENT,
+    series_losses.EXPERIMENT,
     survey_designs.EXPERIMENT,
     within_groups.EXPERIMENT,
     *studies.STUDIES,

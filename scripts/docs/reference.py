@@ -28,9 +28,10 @@ from sottovoce.service.http import admin, public
 from sottovoce.service.http.openapi import ADMIN, PATHS, SEALED
 from sottovoce.service.pages import routes as pages
 from sottovoce.service.problems import PROBLEMS
-from sottovoce.study import population_tables, question_tables, reading, repeated, strata
+from sottovoce.study import population_tables, question_tables, reading, strata
 from sottovoce.study.experiments import arms
 from sottovoce.study.questions import attribute_tables, file_kinds
+from sottovoce.study.repeats import repeated
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
 NOTE = "*Written by `python -m scripts.docs.reference`.*\n"

@@ -41,10 +41,11 @@ QUESTION = {
     "from": "Lower end of the range whose share is estimated.",
     "to": "Upper end of the range whose share is estimated.",
     "period": "Length of the circle, such as `24` for times of day.",
-    "attributes": "For `table`: what is crossed, each as a table `[questions.NAME.attributes.ATTRIBUTE]`.",
+    "attributes": "For `table` and `boxes`: what is asked, each as a table `[questions.NAME.attributes.ATTRIBUTE]`.",
     "ways": "For `table`: how many attributes each table crosses, 2 if left out; all such tables are estimated.",
     "tables": 'For `table`, instead of `ways`: the tables by their attributes, such as `[["age", "smoker"]]`.',
-    "buckets": "Number of buckets of a distribution; chosen by the number of participants if left out.",
+    "buckets": "Number of buckets of a distribution, or of each number of `boxes`; chosen by sottovoce if left out.",
+    "boxes": 'For `boxes`: what results list, such as `[{ age = [16, 39], sex = "f" }]`; both ends are included.',
 }
 ATTRIBUTE = {
     "text": "What participants read: a text, or a table by language. Required.",
@@ -93,6 +94,7 @@ KINDS = {
     "within-groups": "written as another kind with `by`: its numbers within each group, and their differences",
     "circular-mean": "the mean direction, such as of a time of day; needs a population",
     "range": "the share of answers from one value to another",
+    "boxes": "shares of boxes: ranges of several numbers or ordered categories of a person at once",
     "table": "cross tables: the share of each combination of answers to two or more attributes",
 }
 EXPERIMENT = {

@@ -6,6 +6,7 @@ of a formula, a branch or a default goes unnoticed.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import warnings
@@ -167,6 +168,8 @@ def of_mechanism(family: str, name: str) -> dict[str, Any]:
     numbers = {f"one: {key}": said(call) for key, call in of_estimate(parts[0])}
     if family != "attributes":  # which has no shares of its own to begin with
         numbers["predicted"] = said(lambda: first.variance(None, n=PEOPLE))
+        for target in ("population", "sample"):
+            numbers[f"expected {target}"] = said(lambda target=target: _expected(first, target))  # type: ignore[misc]
     together = _combined(tallies)
     if together is not None:
         numbers |= {f"both: {key}": said(call) for key, call in of_estimate(together)}
@@ -180,6 +183,15 @@ def of_mechanism(family: str, name: str) -> dict[str, Any]:
     for decoder in DECODERS:
         numbers[f"decoder {decoder}"] = said(lambda decoder=decoder: parts[0].decoded(decoder).values)  # type: ignore[misc]
     return numbers
+
+
+def _expected(mechanism: sv.Mechanism, target: str) -> Any:
+    """Variances for uneven true answers, in whatever form the question takes them."""
+    beliefs = (np.arange(7) / 21, [0.4, 0.3, 0.2, 0.1, 0, 0, 0], 2.5, [0.25, -0.5, 0.75], np.arange(8) / 28)
+    for belief in beliefs:
+        with contextlib.suppress(sv.SottovoceError, TypeError, ValueError):
+            return mechanism.variance(belief, n=PEOPLE, target=target)
+    return "none"
 
 
 def _combined(tallies: list[sv.Tally]) -> sv.Estimate | None:

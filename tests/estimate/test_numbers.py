@@ -22,10 +22,7 @@ def differs(new: Any, old: Any) -> bool:
     )
 
 
-LONG = ("line", "group", "distribution")
-
-
-@pytest.mark.parametrize("family", [pytest.param(one, marks=[pytest.mark.slow] * (one in LONG)) for one in ANSWERS])
+@pytest.mark.parametrize("family", ANSWERS)
 def test_estimates_are_those_that_were_written_down(family: str) -> None:
     kept, now = json.loads(FILE.read_text(encoding="utf-8"))[family], of_family(family)
     assert kept.keys() <= now.keys()

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+import sottovoce as sv
 from sottovoce.core.errors import ParameterError
+from sottovoce.estimate.distribution.expected import shares_of
 from sottovoce.estimate.prior import Prior
 from tests.each import for_each
 
@@ -112,3 +114,12 @@ def test_narrow_laws_have_their_moments() -> None:
     assert Prior.normal("0.00003", "0.000001", -1, 1).mean == pytest.approx(3e-5, rel=1e-3)
     assert Prior.exponential(100_000, 0, 1).mean == pytest.approx(1e-5, rel=0.01)
     assert Prior.exponential(1000, 0, 1).variance == pytest.approx(1e-6, rel=0.01)
+
+
+@for_each("shares", [[1.5, -0.5, 0, 0], [0.5, 0.5], [0.25, 0.25, 0.25, 0.3], [float("nan"), 0.5, 0.25, 0.25]])
+def test_expected_shares_of_buckets_are_shares(shares: list[float]) -> None:
+    mechanism = sv.mechanism("hierarchy", sv.Integers(0, 3), epsilon=1)
+    evidence = mechanism.estimate(sv.simulate_counts(mechanism, [5, 5, 5, 5], seed=1)).evidence
+    with pytest.raises(ParameterError, match="4 numbers that sum to 1"):
+        shares_of(evidence.buckets, np.array(shares))  # type: ignore[attr-defined]
+    assert shares_of(evidence.buckets, np.full(4, 0.25)).tolist() == [0.25] * 4  # type: ignore[attr-defined]

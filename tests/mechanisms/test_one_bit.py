@@ -134,3 +134,12 @@ def test_plans_of_impossible_differences_are_refused(test: tuple[str, Any], leas
     assert sv.plan(sv.TestOf(question, least * 0.99, test=name), epsilon=1).participants > 10
     with pytest.raises(ParameterError, match=r"With 20 participants this test sees no difference that is possible"):
         sv.plan(sv.TestOf(question, test=name), epsilon="0.1", participants=20)
+
+
+def test_no_stated_share_is_negative() -> None:
+    for given in (
+        {"shares": [0.25] * 4, "other": [0.5, 0.75, -0.25, 0]},
+        {"shares": [1.5, -0.5, 0, 0], "other": [0.25] * 4},
+    ):
+        with pytest.raises(sv.ParameterError, match="4 shares from 0 to 1"):
+            sv.mechanism("one-bit", sv.Integers(0, 3), epsilon=1, **given)

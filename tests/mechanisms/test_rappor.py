@@ -351,3 +351,9 @@ def test_functions_into_the_number_of_values_of_least_variance(epsilon: float) -
 
     best = min((1 << place for place in range(1, 12)), key=variance)
     assert sv.mechanism("o-rr", sv.Text(), epsilon=epsilon).channel.map.g == best  # type: ignore[attr-defined]
+
+
+@for_each("name,bits", [("rappor", 96), ("rappor", 5), ("o-rappor", 96)])
+def test_bits_of_hashed_texts_are_a_power_of_two_for_each_hash(name: str, bits: int) -> None:
+    with pytest.raises(sv.ParameterError, match=r"power of two|integer"):
+        sv.mechanism(name, sv.Text(), epsilon=1, **{"bits" if name == "rappor" else "g": bits})

@@ -247,3 +247,16 @@ def test_cumulative_shares_are_means_of_scores() -> None:
         assert found.low[0] - 1e-9 <= without[0] <= found.high[0] + 1e-9
         ends += [without[0] - found.low[0], found.high[0] - without[0]]
     assert min(ends) < 1e-9
+
+
+def test_the_sentence_speaks_of_one_number_or_of_every_share() -> None:
+    one, several = (
+        sv.mechanism("bernoulli", sv.Interval(0, 1), epsilon=1),
+        sv.mechanism("grr", sv.Integers(0, 2), epsilon=1),
+    )
+    mean = one.estimate(one.tally(one.privatize([0.5] * 100, seed=1)))
+    assert "reports the mean moves" in what_if(mean, 0.05).text()
+    assert (
+        "reports every share moves"
+        in what_if(several.estimate(sv.simulate_counts(several, [9, 9, 9], seed=1)), 0.05).text()
+    )

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from sottovoce.cli import main
-from sottovoce.cli.collector.fragile import CHANGE
+from sottovoce.cli.collector.fragile import CHANGE, WAVE
 
 KILLS = 5
 
@@ -23,7 +23,8 @@ def test_kills_under_load(place: str) -> None:
     assert (found["kills"], found["lost"], found["double"]) == (KILLS, 0, 0)
     assert found["acknowledged"] >= 100 and found["counts_agree"] and found["store_agrees"]
     assert sum(found["killed"].values()) == KILLS
-    assert sum(found["killed"].get(point, 0) for point in CHANGE) == 2 and found["studies"] == 3
+    assert sum(found["killed"].get(point, 0) for point in CHANGE) == 2 and found["studies"] == 4
+    assert sum(found["killed"].get(point, 0) for point in WAVE) == 1
     assert found["refused_by_full_disk"] >= 1 and found["rounds"] >= 5
 
 

@@ -12,7 +12,7 @@ import sottovoce as sv
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Bins
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.core.question import WithinGroups
+from sottovoce.core.question import Boxes, WithinGroups
 from sottovoce.core.round import Arm, Protocol, Round
 from sottovoce.service.pages import view
 from sottovoce.service.pages.crowd import crowd_text
@@ -29,6 +29,10 @@ CLOCK = sv.Circle(24)
 SMOKERS = WithinGroups(sv.Categories(["f", "m"]), sv.Frequency(sv.Categories(["yes", "no"])))
 ENGLISH = "answers?|[Mm]ean|[Ss]hare|[Uu]p to|[Hh]alf|at most|interval|group|Picture|Value|What|under"
 PERSON = sv.Record({"sex": sv.Categories(["f", "m"]), "age": Bins(sv.Integers(18, 99), [40, 65])})
+BOXES = Boxes(
+    sv.Record({"sex": sv.Categories(["f", "m"]), "age": sv.Integers(18, 49)}),
+    boxes=[{"sex": "f", "age": (18, 30)}, {"age": (41, 49)}],
+)
 CASES = {
     "frequency": (sv.Frequency(sv.Categories(["yes", "no"])), "grr", "yes", 'value="yes"'),
     "mean": (sv.Mean(HOURS), "bernoulli", 4, 'data-kind="scale"'),
@@ -46,6 +50,7 @@ CASES = {
     "quantile": (sv.Quantile(HOURS, ("0.5",)), "haar", 4, 'value="9"'),
     "set-shares": (sv.SetShares(sv.Sets(["bus", "car", "bike"], 2)), "mask", ["bus", "bike"], 'type="checkbox"'),
     "joint": (sv.Joint(PERSON), "", {"sex": "f", "age": 41}, 'data-attribute="age"'),
+    "boxes": (BOXES, "torus-wave", {"sex": "f", "age": 41}, 'data-attribute="age"'),
     "circular-mean": (sv.CircularMean(CLOCK), "square-wave", 4, 'data-high="24"'),
 }
 
@@ -65,7 +70,8 @@ def test_a_question_has_its_card_and_its_field(kind: str) -> None:
     result = QuestionResult(asked, study_question(asked).answered({"asked": estimate}))
     row = SimpleNamespace(reports=500, round=1, state="open", name="study")
     study = SimpleNamespace(experiment=None)
-    outcome = SimpleNamespace(row=row, notes=(), results=SimpleNamespace(questions=[result], level=0.95, study=study))
+    outcome = SimpleNamespace(row=row, notes=(), results=None)
+    outcome.results = SimpleNamespace(questions=[result], level=0.95, study=study, comparisons=[])
     cards = view.cards(outcome)  # type: ignore[arg-type]
     arms = Round((Arm("asked", mechanism),))
     manifest = Manifest(FACTS, (asked,), arms)

@@ -32,13 +32,14 @@ CASES: dict[str, tuple[Question, list[str] | None]] = {
     "circular-mean": (sv.CircularMean(sv.Circle(24)), ["square-wave"]),
     "joint": (sv.Joint(PERSON), None),
     "set-shares": (sv.SetShares(sv.Sets(["bus", "car", "bike", "train"], 2)), None),
+    "boxes": (sv.Boxes(sv.Record({"hours": HOURS, "sex": SEX}), boxes=[{"hours": (7, 9)}]), ["torus-wave"]),
 }
 NOT_IN_STUDIES = {
     "vector-mean": sv.VectorMean(sv.Box(0, 1, 2)),
     "attributes": sv.Attributes(sv.Record({"a": HOURS})),
     "density": Density(HOURS),
     "half-sets": HalfSets(HOURS),
-    "boxes": sv.Boxes(sv.Record({"a": HOURS, "sex": SEX})),
+    "key-means": sv.KeyMeans(sv.KeyValue(range(3), HOURS)),
 }
 
 

@@ -74,7 +74,7 @@ LONG = {
     for names in (
         "guides/audit-a-program guides/choose-a-method guides/cross-tables guides/distribution guides/groups",
         "guides/mean guides/quantiles guides/repeated-answers guides/unknown-range guides/variance guides/vector",
-        "guides/words",
+        "guides/daily-telemetry guides/words",
         "methods/bins-and-hierarchies methods/designed-distributions methods/gaussian-mean methods/rounds",
         "methods/series-and-mixtures results/index study/plan",
         "why/accounting why/audit why/decisions/005-hadamard-groups-and-contrasts why/errata why/errata-group-means",

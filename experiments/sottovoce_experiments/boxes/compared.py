@@ -41,8 +41,8 @@ METHODS = ("HIO", "unbiased", "AHEAD", "grid-prior")
 PAGE = Page(
     "results/boxes.md",
     "# Boxes, measured\n\n"
-    "Written by `sottovoce reproduce range-boxes --pages docs`. How to ask for boxes is on the page"
-    " [Boxes](../guides/boxes.md).\n",
+    "Written by `sottovoce reproduce range-boxes --pages docs`, `boxes-coverage` likewise. How to ask for boxes is"
+    " on the page [Boxes](../guides/boxes.md).\n",
 )
 
 

@@ -15,7 +15,7 @@ from sottovoce.core.question import Cdf, CircularMean, Density, Mean, Quantile, 
 from sottovoce.estimate.distribution.answers import QuantileAnswer, SpreadAnswer, read
 from sottovoce.estimate.distribution.band import Band, band, sample
 from sottovoce.estimate.evidence import Floats
-from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning
+from sottovoce.estimate.request import IntervalRequest, PoorIntervalWarning, check_level
 
 if TYPE_CHECKING:
     from sottovoce.core.domain import Domain
@@ -175,6 +175,7 @@ class OfDistribution:
 
     def quiet_band(self, level: float = 0.95) -> Band:
         """The default band for the population without a warning, for pages that state the doubts of all estimates."""
+        check_level(level)
         return band(self._distribution, self.values, IntervalRequest(level), seed=0)[0]
 
     def sample(self, count: int, seed: int | None = None) -> NDArray[Any]:

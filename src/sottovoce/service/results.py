@@ -25,10 +25,10 @@ from sottovoce.service.stores.base import StoreError, StudyRow, Transaction
 from sottovoce.study.display.experiment import comparison_sentence
 from sottovoce.study.experiments.comparisons import ArmComparison
 from sottovoce.study.export import comma_separated
+from sottovoce.study.repeats.waves import Wave, WaveSeries, series_of, waves_frame
 from sottovoce.study.results import StudyResults, results_of
 from sottovoce.study.strata import combined
 from sottovoce.study.study import Study
-from sottovoce.study.waves import Wave, WaveSeries, series_of, waves_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.core.asked import Asked
+from sottovoce.core.domain.reasons import listed_answers
 from sottovoce.core.language.escape import markdown, spreadsheet
 from sottovoce.core.language.plural import plural
 from sottovoce.core.params import decimal_text
@@ -22,8 +23,8 @@ from sottovoce.study.display.experiment import published_differences
 from sottovoce.study.display.numbers import NumberScale
 from sottovoce.study.display.shown import ShownResult
 from sottovoce.study.questions.result_lines import ResultLine
+from sottovoce.study.repeats.waves import Wave, WaveSeries, changes_frame, waves_frame
 from sottovoce.study.results import QuestionResult, StudyResults
-from sottovoce.study.waves import Wave, WaveSeries, changes_frame, waves_frame
 
 LABELS = {
     "study": "Name of the study",
@@ -160,14 +161,19 @@ def codebook(results: StudyResults) -> dict[str, Any]:
 
 
 def _crossed(asked: Asked) -> dict[str, Any]:
-    """The attributes and the tables of a question about cross tables."""
+    """The attributes of a question about several answers, and its tables or boxes."""
     if not asked.attributes:
         return {}
+    texts = dict(asked.attribute_texts)
     return {
         "attributes": {
-            name: {"texts": dict(dict(asked.attribute_texts).get(name, ())), "answers": [str(one) for one in labels]}
-            for name, labels in ((name, domain.labels()) for name, domain in asked.full_question.domain.fields)
+            name: {
+                "texts": dict(texts.get(name, ())),
+                "answers": list(listed_answers(field) or ()),
+            }
+            for name, field in asked.full_question.domain.fields
         },
+        **asked.question.fields(),
         "tables": [list(names) for names in getattr(asked.question, "tables", ())],
     }
 

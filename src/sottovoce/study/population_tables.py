@@ -102,7 +102,10 @@ def _expected(asked: Asked, table: Mapping[str, Any]) -> ExpectedAnswers:
 
 def _expected_attributes(asked: Asked, table: Mapping[str, Any]) -> ExpectedAnswers:
     """Each attribute by itself, or within the answers to another one."""
-    lists = {name: [str(label) for label in domain.labels()] for name, domain in asked.question.domain.fields}
+    lists = {
+        name: [] if domain.size is None else [str(label) for label in domain.labels()]
+        for name, domain in asked.question.domain.fields
+    }
     described = [
         _attribute(name, table[name], lists) for name in asked.attributes if isinstance(table.get(name), Mapping)
     ]

@@ -23,7 +23,7 @@ from sottovoce.study.experiments.arms import StudyExperiment, experiment_problem
 from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import QuestionTable
 from sottovoce.study.questions import file_kinds, file_words, study_question
-from sottovoce.study.repeated import invitation_problem, read_repeat, repeat_problems
+from sottovoce.study.repeats.repeated import invitation_problem, read_repeat, repeat_problems
 from sottovoce.study.strata import Stratum, read_strata
 from sottovoce.study.study import Study
 from sottovoce.study.toml_lines import key_lines, line_of

@@ -20,7 +20,7 @@ from sottovoce.study.experiments.arms import StudyExperiment, experiment_problem
 from sottovoce.study.plan import MOST
 from sottovoce.study.population import ExpectedAnswers
 from sottovoce.study.questions import study_question
-from sottovoce.study.repeated import invitation_problem, repeat_problems
+from sottovoce.study.repeats.repeated import invitation_problem, repeat_problems
 from sottovoce.study.strata import Stratum
 from sottovoce.study.study_plan import StudyPlan, plan_study
 

@@ -31,7 +31,7 @@ from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
 from sottovoce.study.planners.distribution import DESIGNED, ROUNDS, built_for, expected_of
 from sottovoce.study.questions import study_question
-from sottovoce.study.repeated import in_one_round, repeat_plan_text
+from sottovoce.study.repeats.repeated import in_one_round, repeat_plan_text
 from sottovoce.study.sharing import JointReport, Sharing, StudyReport, attributes_of, ratio_of, shared_option, shrinkage
 
 if TYPE_CHECKING:

@@ -298,7 +298,7 @@ class _Contract:
         self._require(told.count(self.question.kind) > 1, "the export", "its kind in the codebook", "study/export.py")
         said = self._try("the export", "the tables for a paper", lambda: publication(results), "study/export.py")
         crossed = own.cross_tables(ShownResult(result, LEVEL))
-        self._require(bool(crossed) == bool(own.asked.attributes), "the export", "`cross_tables` of its attributes")
+        self._require(bool(crossed) == hasattr(self.question, "tables"), "the export", "`cross_tables` of its tables")
         self._require(all(one.title in said for one in crossed), "the export", "its cross tables", "study/export.py")
         asked = {*book["questions"][NAME].get("attributes", {})}
         self._require(

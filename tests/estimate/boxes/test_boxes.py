@@ -6,14 +6,14 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import sottovoce as sv
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.boxes.evidence import from_cells
 from sottovoce.estimate.boxes.grid import Grid
 from sottovoce.estimate.boxes.queries import BoxQueries
-from sottovoce.estimate.boxes.smooth import GridNoise, fitted, octaves
-from sottovoce.estimate.decoders.simplex import simplex
+from sottovoce.estimate.boxes.smooth import GridNoise, deviations, fitted
 from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.request import Target
 from sottovoce.mechanisms.distribution.grid_common import grid_of
@@ -210,15 +210,16 @@ def test_the_prior_of_a_grid_gives_possible_shares_that_are_closer(wave: Mechani
     places = np.exp(-(np.subtract.outer(np.arange(16), np.arange(16)) ** 2) / 8)
     truth = places / places.sum()
     rates = transition_of(m.channel, 256).forward(truth.ravel())
-    errors = []
+    index, errors = np.arange(16), []
+    ranges = (np.minimum.outer(index, index) + 1.0) * (16 - np.maximum.outer(index, index))
     for seed in range(5):
         evidence = from_cells(m, 50_000, np.random.default_rng(seed).multinomial(50_000, rates / rates.sum()))
         fitted = sv.decoder("grid-prior").decode(evidence).values
         assert fitted.min() >= 0 and fitted.sum() == pytest.approx(1)
-        sums = [(one.reshape(16, 16) - truth).cumsum(0).cumsum(1) for one in (fitted, evidence.values())]
-        errors.append([float((one**2).mean()) for one in sums])
+        wrong = [one.reshape(16, 16) - truth for one in (fitted, evidence.values())]
+        errors.append([float((one * (ranges @ one @ ranges)).sum()) for one in wrong])  # of all boxes
     ours, unbiased = np.mean(errors, axis=0)
-    assert ours < 0.6 * unbiased
+    assert ours < 0.65 * unbiased  # measured 0.52
 
 
 def test_a_decoded_box_keeps_the_interval_of_the_unbiased_share(wave: Mechanism) -> None:
@@ -234,21 +235,49 @@ def test_a_decoded_box_keeps_the_interval_of_the_unbiased_share(wave: Mechanism)
         grr.estimate(tally, decoder="grid-prior")
 
 
-def test_the_spectrum_of_the_noise_is_that_of_the_unbiased_shares() -> None:
-    """White information has the same noise in every coefficient; the mean squares of drawn fields are near it."""
+def test_the_prior_of_a_grid_keeps_nearly_everybody_in_one_cell() -> None:
+    """Logarithms reach a spike beside empty cells: the error of boxes is far below that of the unbiased shares."""
+    m = sv.mechanism("torus-wave", sv.Record({"a": sv.Integers(0, 15), "b": sv.Integers(0, 15)}), epsilon=1)
+    truth = np.full((16, 16), 1e-4 / 256)
+    truth[0, 0] += 0.9
+    truth[0, 1] += 0.0999
+    rates = transition_of(m.channel, 256).forward(truth.ravel())
+    evidence = from_cells(m, 50_000, np.random.default_rng(1).multinomial(50_000, rates / rates.sum()))
+    shares = (sv.decoder("grid-prior").decode(evidence).values, evidence.values())
+    ours, unbiased = (float(((one - truth.ravel()) ** 2).sum()) for one in shares)
+    assert ours < 0.01 * unbiased
+
+
+def test_information_of_a_grid_is_a_product() -> None:
     noise = GridNoise((8, 8), np.full(33, 4.0))
     assert noise.times(np.eye(64)[5]) == pytest.approx(4 * np.eye(64)[5])
-    assert noise.spectrum().mean() == pytest.approx(0.25, rel=0.1)
 
 
-def test_without_a_prior_the_fit_is_the_projection_onto_the_simplex() -> None:
-    """Where all coefficients are equally well known, least squares is the nearest possible point."""
-    noise, values = GridNoise((4, 4), np.full(9, 100.0)), np.random.default_rng(2).normal(1 / 16, 0.1, 16)
-    fit = fitted(values, noise, np.zeros((4, 4)), np.full(16, 1 / 16), 50)
-    assert fit == pytest.approx(simplex(values), abs=1e-9)
+def test_coefficients_have_the_spread_over_their_frequency() -> None:
+    """The prior by hand: cosines of the middles of cells, of norm one, each with its own standard deviation."""
+    found = deviations((4, 2), 1.5)
+    assert found[0, 0] == 0
+    assert found[3, 1] == pytest.approx(1.5 * (8 / (1 + 9 + 1)) ** 0.5) and found[0, 1] == pytest.approx(1.5 * 2)
 
 
-def test_octaves_are_blocks_of_similar_frequencies() -> None:
-    blocks = octaves((8, 4))
-    assert blocks[0, 0] == 0 and (blocks == 0).sum() == 1
-    assert blocks[2, 1] == blocks[3, 1] != blocks[4, 1] == blocks[7, 1] and len(np.unique(blocks)) == 4 * 3
+def test_the_fit_is_the_posterior_mode() -> None:
+    """Against a search over all logarithms with the prior written out as a matrix."""
+    values, information = np.array([0.6, 0.3, 0.15, -0.05, 0.02, -0.02]), 200.0
+    noise = GridNoise((3, 2), np.full(4, information))
+    middles = (np.arange(3) + 0.5) * np.pi / 3, (np.arange(2) + 0.5) * np.pi / 2
+    rows, deviation = [], []
+    for i in range(3):
+        for j in range(2):
+            wave = np.multiply.outer(np.cos(i * middles[0]), np.cos(j * middles[1])).ravel()
+            rows.append(wave / np.linalg.norm(wave))
+            deviation.append(0.8 * (6 / (1 + i * i + j * j)) ** 0.5)
+    basis, precision = np.array(rows[1:]), 1 / np.array(deviation[1:]) ** 2
+
+    def loss(coefficients: np.ndarray) -> float:
+        shares = np.exp(coefficients @ basis)
+        shares /= shares.sum()
+        return float(information * ((shares - values) ** 2).sum() + precision @ coefficients**2) / 2
+
+    best = minimize(loss, np.zeros(5), method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-10, "maxiter": 9000})
+    shares = np.exp(best.x @ basis)
+    assert fitted(values, noise, 0.8, 200) == pytest.approx(shares / shares.sum(), abs=1e-4)

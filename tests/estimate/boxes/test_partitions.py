@@ -103,7 +103,7 @@ def test_variances_are_those_of_the_enumerated_law(seed: int) -> None:
     shares = np.random.default_rng(seed).dirichlet(np.ones(8))
     n = 1 << 40
     tallies = [expected_tally(arm.mechanism, shares, protocol.base, n) for arm in protocol.start().arms]
-    evidence = partition_boxes(protocol.question, protocol.base, tallies)
+    evidence = partition_boxes(protocol.question, protocol.base, tallies, everybody=True)
     row = evidence.boxes([{"age": (1, 2), "sex": "m"}]).weights
     solved = evidence._solved(row)[0]
     totals = {Target.POPULATION: 0.0, Target.SAMPLE: 0.0}
@@ -127,8 +127,10 @@ def test_variances_are_those_of_the_enumerated_law(seed: int) -> None:
         assert evidence.spreads(row, target)[0] == pytest.approx(total, rel=1e-5)
         full = np.diag(evidence.covariance(target))
         assert evidence.variances(target) == pytest.approx(full, rel=1e-7)
-        alone = partition_boxes(protocol.question, protocol.base, tallies[-1:])
+        alone = partition_boxes(protocol.question, protocol.base, tallies[-1:], everybody=True)
         assert alone.variances(target) == pytest.approx(np.diag(alone.covariance(target)), rel=1e-7)
+        parts_of_all = partition_boxes(protocol.question, protocol.base, tallies)  # coins chose who was asked what
+        assert parts_of_all.spreads(row, target)[0] == pytest.approx(totals[Target.POPULATION], rel=1e-5)
 
 
 @pytest.mark.slow

@@ -251,3 +251,15 @@ def test_what_cannot_be_watched_is_refused() -> None:
         watched_mean(counted(m, [10] * 4, 1), 0.5)
     with pytest.raises(ParameterError, match="may be watched"):
         e_mean(sv.compare(counted(m, [10] * 4, 1), counted(m, [10] * 4, 2)).tests())
+
+
+def test_joint_shares_of_very_large_tables_are_near_those_of_largest_likelihood(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mechanism = sv.mechanism("grr", sv.Integers(0, 2), epsilon=3)
+    one = associations._scored(mechanism, np.array([50, 30, 20]))
+    pairs = np.array([[60, 20, 5], [10, 70, 8], [4, 6, 90]])
+    likeliest = associations._joint_shares(one, one, pairs)
+    monkeypatch.setattr(associations, "MOST_EM", 0)
+    nearest = associations._joint_shares(one, one, pairs)
+    assert nearest.sum() == pytest.approx(1) and np.abs(nearest - likeliest).max() < 0.02

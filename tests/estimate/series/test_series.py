@@ -177,7 +177,7 @@ def test_a_table_has_a_row_for_each_epoch_and_value(rising):
 
 
 def test_refusals(rising):
-    memo = sv.mechanism("basic-rappor", sv.Categories(["a", "b"]), epsilon=1)
+    memo = sv.mechanism("rappor", sv.Categories(["a", "b"]), epsilon=1)
     memos = [memo.estimate(sv.simulate_counts(memo, [50, 50], seed=seed)) for seed in (1, 2)]
     mean = MEAN.estimate(MEAN.tally(MEAN.privatize([1.0] * 50, seed=1)))
     for bad, people, words in (

@@ -9,12 +9,12 @@ from scipy.stats import binom
 
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
-from sottovoce.core.channel import Bits, Noise, Public, Subset, Table, Window
+from sottovoce.core.channel import Bits, Keyed, Noise, Public, Subset, Table, Window
 from sottovoce.core.channel.compose.public import PoolMap
-from sottovoce.privacy.accounting import blanket_sum, exact_shuffle
+from sottovoce.privacy.accounting import blanket_sum, blankets, exact_shuffle
 from sottovoce.privacy.accounting.blanket_sum import ShuffledPair
 from sottovoce.privacy.accounting.blankets import Beside, pairs
-from sottovoce.privacy.accounting.shuffling import shuffled
+from sottovoce.privacy.accounting.shuffling import shuffled, shuffled_waves
 from sottovoce.tally.laws import law_row
 
 TABLE = Table(tuple(tuple(w * UNIT // 16 for w in row) for row in ((8, 4, 2, 2), (2, 8, 4, 2), (3, 3, 5, 5))))
@@ -55,6 +55,7 @@ CASES = {
     "bits": (Bits(2, UNIT // 2, UNIT // 5), bits_law, (2, 6)),
     "table": (TABLE, numbered_law, (2, 6)),
     "windows": (Window(3, 1, 2, UNIT * 2 // 3), numbered_law, (2, 6)),
+    "groups": (Keyed(Subset(2, 1, UNIT * 2 // 3), Subset(2, 1, UNIT * 3 // 4), (UNIT // 2,) * 2), numbered_law, (2, 4)),
     "hashed": (Public(PoolMap(2, 2, 1), Subset(2, 1, UNIT * 3 // 4)), pooled_law, (2, 6)),
 }
 
@@ -161,3 +162,34 @@ def test_channels_whose_law_is_not_listed_have_the_other_bounds():
     assert pairs(Bits(3, UNIT // 2, UNIT // 4, "mask", 2)) == ()
     hidden = shuffled(sv.mechanism("hybrid", sv.Interval(0, 1), epsilon=1), participants=1000, delta=1e-6)
     assert "law" not in hidden.claimed and hidden.method == "clones"
+
+
+def test_masks_of_items_are_hidden_by_their_own_law() -> None:
+    """The closed form beside the pairs of the enumerated law, for every pair of item sets."""
+    mask = sv.mechanism("mask", sv.Sets(["a", "b", "c", "d", "e"], most=2), epsilon=1)
+    channel = mask.channel
+    codes = list(channel.codes())
+    reports = [report for report in range(channel.outputs) if channel.contains(report)]
+    if len(reports) < 2:
+        reports = list(range(1 << channel.payload_bits))
+    law = np.array([[float(channel.likelihood(one, code)) for one in reports] for code in codes])
+    assert law.sum(axis=1) == pytest.approx(1, abs=1e-9)
+    exact = blanket_sum.smallest_epsilon(tuple(blankets._of_law(law)), 1_000, 1e-6, high=1.0)
+    closed = blanket_sum.smallest_epsilon(blankets.pairs(channel), 1_000, 1e-6, high=1.0)
+    assert exact <= closed * (1 + 1e-9) and closed == pytest.approx(exact, rel=1e-3)
+    wide = sv.mechanism("mask", sv.Sets([str(one) for one in range(100)], most=5), epsilon=1)
+    found = shuffled(wide, participants=100_000, delta=1e-6)
+    assert found.method == "law" and found.epsilon < 0.8 * found.claimed["clones"]
+
+
+def test_waves_behind_a_shuffler_compose() -> None:
+    """Never above the local sum or the sum of the crowds, far below both for many waves, and delta is not exceeded."""
+    response = sv.mechanism("grr", sv.Integers(0, 1), epsilon=1)
+    one = shuffled(response, participants=10_000, delta=5e-7)
+    for waves in (1, 12, 365):
+        found = shuffled_waves(response, participants=10_000, delta=1e-6, waves=waves)
+        parts = shuffled(response, participants=10_000, delta=5e-7 / waves).epsilon
+        assert float(found.epsilon) <= waves * parts * (1 + 1e-9) and float(found.delta) <= 1e-6
+    assert float(found.epsilon) < 0.5 * 365 * one.epsilon
+    few = shuffled_waves(1, participants=2, delta=1e-6, waves=3)
+    assert float(few.epsilon) <= 3

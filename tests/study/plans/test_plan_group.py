@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
@@ -17,6 +18,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import GroupMean
 from sottovoce.core.statistic.keyed import CountKeyed
 from sottovoce.design import group as designed
+from sottovoce.estimate.group_mean.power import order_probability
 from sottovoce.estimate.group_mean.truth import Crowd
 from sottovoce.estimate.prior import Prior
 from sottovoce.mechanisms.group.common import KEYS
@@ -67,6 +69,17 @@ def test_a_plan_says_which_groups_can_be_told() -> None:
     assert all(more.estimable) and "All groups are estimable" in more.advice
     expected = Crowd.of(pair(3), shares).estimable(plan.best.mechanism, 5_000)
     assert tuple(expected) == plan.estimable
+
+
+def test_a_plan_says_which_difference_of_means_is_seen_in_order() -> None:
+    """The difference that is named has the probability that the functions for planned comparisons give it."""
+    shares = [0.7, 0.2, 0.1]
+    plan = sv.plan(asked(3), epsilon=1, participants=9_000, prior=(shares, None), methods=["group-bernoulli"])
+    said = re.search(r"'g1' and 'g2' appear in their right order .* 95 % if they differ by ([\d.]+)\.", plan.advice)
+    assert said is not None
+    gap = float(said[1])
+    chance = order_probability(plan.best.mechanism, gap, n=9_000, shares=shares, groups=("g1", "g2"))
+    assert chance == pytest.approx(0.95, abs=1e-3)
 
 
 def test_priors_by_group_and_bad_input() -> None:

@@ -23,7 +23,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from sottovoce.cli.collector.fragile import CHANGE, FULL, FragileCollector, free_port
+from sottovoce.cli.collector.fragile import CHANGE, FULL, WAVE, FragileCollector, free_port
 from sottovoce.cli.show import note
 from sottovoce.client.deliveries import today
 from sottovoce.client.outbox import Outgoing
@@ -46,7 +46,7 @@ FEWEST, MOST = 30, 300  # reports that are acknowledged before a kill
 PATIENCE = 15.0  # seconds that these may take
 LONG = 120.0  # seconds until a round has its quota, or a full disk was noticed
 FEW = 200  # participants of a study whose change of round is hit
-EVERY = 3  # of so many kills one hits a change of round
+EVERY = 3  # of so many kills one hits a change of round, and one a change of wave
 SHOWN = 10  # kills after which the command says how far it is
 DISK_FULL = "status 507"
 UNDER_LOAD = "under load"
@@ -58,6 +58,14 @@ contact = "privacy@example.org"
 purpose = "Every participant has an answer of their own."
 unit = "person"
 epsilon = "{epsilon}"
+"""
+# Daily waves in which everyone answers once: whose clock is a day ahead answers the second wave.
+WAVES = """start = {start}
+
+[repeat]
+every = "day"
+waves = 2
+guarantee = "report"
 """
 # With so large a budget nearly every report is the answer itself.
 WHO = f"""
@@ -76,6 +84,9 @@ text = "How long?"
 low = 0
 high = 1
 """
+
+
+Place = tuple[str, int, int, int, int]  # a study, its round, its wave, an arm and a cell
 
 
 @dataclass(slots=True)
@@ -166,6 +177,8 @@ class Load:
     def _one(self, manifest: Manifest, url: str, transport: Faults, chance: random.Random) -> bool:
         """One participant; whether the collector is there, and in this round."""
         days = chance.choice((0, 0, 0, 0, 0, 0, -1, 1, 5, -5))
+        if manifest.facts.repeat is not None:  # the study begins today
+            days = min(max(days, 0), 1)
         device = Participant(None, tick=Untimed(), transport=transport, today=lambda: today() + timedelta(days))
         with self._lock:
             place = len(self.devices)
@@ -209,11 +222,13 @@ class Attack:
     urls: list[str] = field(default_factory=list)
     killed: Counter[str] = field(default_factory=Counter)
 
-    def study(self, participants: int, *, rounds: bool) -> None:
+    def study(self, participants: int, *, rounds: bool, waves: bool = False) -> None:
         """Begin another study; its name is that of no other run, since a database may know those."""
         name = f"chaos-{self.run}-{len(self.urls)}"
         file = self.folder / f"{len(self.urls)}.toml"
-        text = STUDY.format(name=name, epsilon=2 if rounds else 20) + (SPREAD if rounds else WHO)
+        text = STUDY.format(name=name, epsilon=2 if rounds else 10 if waves else 20)
+        text += WAVES.format(start=today().isoformat()) if waves else ""
+        text += SPREAD if rounds else WHO
         file.write_text(text, encoding="utf-8")
         self.collector.study, self.collector.name, self.collector.participants = str(file), name, participants
 
@@ -233,8 +248,11 @@ class Attack:
         self.killed[UNDER_LOAD] += 1
 
     def kill_in_change(self, load: Load, point: str) -> None:
-        """A new study, whose first change of round gets as far as this point."""
-        self.study(FEW, rounds=True)
+        """A new study, whose first change of round, or of wave, gets as far as this point."""
+        if point in CHANGE:
+            self.study(FEW, rounds=True)
+        else:
+            self.study(PEOPLE, rounds=False, waves=True)
         load.url = self.start(point)
         if self.collector.died(LONG):
             self.killed[point] += 1
@@ -268,7 +286,9 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
             load.wait_for(FEWEST)
             attack.collector.stop()
             for number in range(kills):
-                if number % EVERY == 1:
+                if number % EVERY == 2:
+                    attack.kill_in_change(load, WAVE[(seed + number // EVERY) % len(WAVE)])
+                elif number % EVERY == 1:
                     attack.kill_in_change(load, CHANGE[(seed + number // EVERY) % len(CHANGE)])
                 else:
                     attack.kill_under_load(load, chance.randint(FEWEST, MOST))
@@ -288,7 +308,7 @@ def chaos(kills: int, store: str | None, *, seed: int, as_json: bool) -> bool:
         outcome = {
             "kills": kills,
             "store": "postgresql" if store else "sqlite",
-            "killed": {point: attack.killed[point] for point in (UNDER_LOAD, *CHANGE) if attack.killed[point]},
+            "killed": {point: attack.killed[point] for point in (UNDER_LOAD, *CHANGE, *WAVE) if attack.killed[point]},
             "refused_by_full_disk": load.seen[DISK_FULL],
             **outcome,
             "store_agrees": _agrees(place),
@@ -315,7 +335,7 @@ def _agrees(place: str) -> bool:
 
 def _compared(load: Load, urls: list[str]) -> dict[str, Any]:
     """What the collector counted beside what it acknowledged, over all studies."""
-    counted: Counter[tuple[str, int, int, int]] = Counter()
+    counted: Counter[Place] = Counter()
     reports = rounds = 0
     for url in urls:
         tallies = _read(f"{url}/tallies")
@@ -323,9 +343,9 @@ def _compared(load: Load, urls: list[str]) -> dict[str, Any]:
         rounds += max(arm["round"] for arm in tallies["tallies"])
         for arm in tallies["tallies"]:
             for cell, count in arm["cells"]:
-                counted[tallies["id"], arm["round"], arm["arm"], cell] += count
-    sure: Counter[tuple[str, int, int, int]] = Counter()
-    maybe: Counter[tuple[str, int, int, int]] = Counter()
+                counted[tallies["id"], arm["round"], arm.get("epoch", 0), arm["arm"], cell] += count
+    sure: Counter[Place] = Counter()
+    maybe: Counter[Place] = Counter()
     states: Counter[str] = Counter()
     for entry in load.entries():
         states[entry.state] += 1
@@ -349,11 +369,12 @@ def _read(url: str) -> Any:
     return json.loads(HttpTransport(timeout=LONG).get(url).body)
 
 
-def _cells(manifest: Manifest, entry: Outgoing) -> Iterator[tuple[str, int, int, int]]:
+def _cells(manifest: Manifest, entry: Outgoing) -> Iterator[Place]:
     """Where the collector counts a report."""
     mechanism = manifest.stage.arms[entry.arm].mechanism
     report = codec.decode(mechanism.channel, entry.payload)
+    epoch = 0 if manifest.facts.repeat is None else entry.epoch
     public = id_words(entry.id) if mechanism.channel.publics else (0, 0)
     for cell, amount in mechanism.statistic.add(mechanism.channel, report, public):
         for _ in range(amount):
-            yield name_of(manifest), entry.round, entry.arm, cell
+            yield name_of(manifest), entry.round, epoch, entry.arm, cell

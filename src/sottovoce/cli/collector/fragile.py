@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, timedelta
 from multiprocessing.connection import Connection
 from typing import Any, TextIO
 
@@ -29,8 +30,12 @@ from sottovoce.service.writer import DISK_FULL, CommitWriter
 # the commit, and after it, when memory does not know the new round yet.
 STATEMENTS = 4
 CHANGE = ("computing", *(f"statement {number}" for number in range(1, STATEMENTS + 1)), "commit", "committed")
+# Points of a change of wave: before each statement of its transaction, before the commit, and after it.
+WAVE_STATEMENTS = 2
+WAVE = ("before the wave", *(f"wave statement {number}" for number in range(1, WAVE_STATEMENTS + 1)), "wave commit")
 FULL = "full disk"
 PORTS = range(20_000, 30_000)
+BEFORE_WAVE = 20  # commits before the clock reaches the next day
 REFUSED = 10  # commits that find the disk full before there is room again
 IMPORTED = ("sottovoce.cli.app", "sottovoce.cli.collector.serve", "sottovoce.study.study_plan", "psycopg")
 _FULL_IN_SQL = "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'disk_full'; END $$"  # the error that PostgreSQL gives
@@ -49,15 +54,7 @@ def die_at(point: str) -> None:
         return computed(running)
 
     def store_next(running: RunningStudy, work: Transaction, manifest: Any) -> None:
-        execute, done = work.execute, 0
-
-        def counted(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-            nonlocal done
-            done += 1
-            at(f"statement {done}")
-            return execute(sql, parameters)
-
-        work.execute = counted  # type: ignore[method-assign]
+        _announced(work, at, "statement")
         stored(running, work, manifest)
         at("commit")
 
@@ -66,6 +63,35 @@ def die_at(point: str) -> None:
         went_on(running, state, manifest)
 
     _replace(RunningStudy, next_stage=next_stage, store_next=store_next, go_on=go_on)
+
+
+def die_in_wave(point: str) -> None:
+    """Let the clock reach the next day after some commits, and kill this process when the change of wave gets there."""
+    committed, stored = CommitWriter._commit, RunningStudy.store_wave
+    commits = 0
+
+    def commit(writer: CommitWriter, group: Any) -> None:
+        nonlocal commits
+        committed(writer, group)
+        commits += 1
+        if commits == BEFORE_WAVE:
+            today = writer._today
+            writer._today = lambda: today() + timedelta(1)
+
+    def store_wave(running: RunningStudy, work: Transaction, today: date) -> bool:
+        def at(here: str) -> None:
+            if here == point and commits >= BEFORE_WAVE:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        at(WAVE[0])
+        _announced(work, at, "wave statement")
+        changed = stored(running, work, today)
+        if changed:
+            at(WAVE[-1])
+        return changed
+
+    _replace(CommitWriter, _commit=commit)
+    _replace(RunningStudy, store_wave=store_wave)
 
 
 def fill_disk() -> None:
@@ -98,6 +124,19 @@ def fill_disk() -> None:
     _replace(SQLiteStore, lock=locked)
     _replace(CommitWriter, _commit=committed)
     _replace(PostgreSQLTransaction, add_reports=added)
+
+
+def _announced(work: Transaction, at: Callable[[str], None], word: str) -> None:
+    """Say the number of each statement of a transaction before it is executed."""
+    execute, done = work.execute, 0
+
+    def counted(sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        nonlocal done
+        done += 1
+        at(f"{word} {done}")
+        return execute(sql, parameters)
+
+    work.execute = counted  # type: ignore[method-assign]
 
 
 def _replace(owner: type, **methods: Callable[..., Any]) -> None:
@@ -154,6 +193,8 @@ def _collect(point: str | None, arguments: list[str], says: Connection, log: str
     os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), 2)
     if point == FULL:
         fill_disk()
+    elif point in WAVE:
+        die_in_wave(point)
     elif point is not None:
         die_at(point)
     raise SystemExit(main(arguments))

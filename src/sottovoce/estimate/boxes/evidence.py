@@ -45,7 +45,7 @@ def evidence(
     view: Any = base_of(mechanism.domain)  # `Select`
     if isinstance(mechanism.statistic, CountSupports) or view != mechanism.domain:
         question: Any = mechanism.question  # `Boxes`
-        return partition_boxes(question, view, [tally])
+        return partition_boxes(question, view, [tally], everybody=True)
     return from_cells(mechanism, tally.n, tally.cells)
 
 

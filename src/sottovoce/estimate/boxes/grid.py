@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sottovoce.core.domain import Domain, Select
+from sottovoce.core.domain import Select
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.question.distribution_domain import in_order, values_of
+from sottovoce.core.question.boxes import box_ends
 from sottovoce.estimate.axes import Axes, Axis
 from sottovoce.estimate.distribution.buckets import Buckets, coded_buckets
 from sottovoce.estimate.evidence import Floats
@@ -77,7 +77,7 @@ class Grid:
         unknown = [name for name in limits if name not in known]
         if unknown:
             raise ParameterError(f"A box has limits for the fields {', '.join(known)} only.")
-        return [_ends(name, buckets.domain, limits.get(name)) for name, buckets in known.items()]
+        return [box_ends(name, buckets.domain, limits.get(name)) for name, buckets in known.items()]
 
     def label(self, limits: Limits) -> str:
         """A box in words, such as "age 30 to 39, sex f"."""
@@ -126,22 +126,6 @@ class Grid:
         for axis, (_, place) in enumerate(places):
             covered = np.add.reduceat(covered, np.searchsorted(place, np.arange(self.shape[axis])), axis=axis)
         return covered
-
-
-def _ends(name: str, domain: Domain, limits: Any) -> tuple[Any, Any]:
-    """The ends of a field in a box: a pair of values, both included, or one value."""
-    if limits is None:
-        if domain.choices is not None:
-            return domain.choices[0], domain.choices[-1]
-        ends: Any = domain.line
-        return ends.low, ends.high
-    pair = limits if isinstance(limits, (tuple, list)) else (limits, limits)
-    if len(pair) != 2:
-        raise ParameterError(f"The limits of {name!r} are a pair of its first and its last value, or one value.")
-    low, high = values_of(name, "a box", domain, pair)
-    if not in_order(domain, low, high):
-        raise ParameterError(f"The last value of {name!r} in a box must not be before the first one.")
-    return low, high
 
 
 def _shown(value: Any) -> object:

@@ -123,7 +123,8 @@ class PartitionBoxes(GridEvidence):
     """The shares of the cells of a grid from the readings of several arms.
 
     `layers` holds what a decoder may use beside them: readings about parts that were chosen after looking at earlier
-    ones, whose least squares would not be unbiased.
+    ones, whose least squares would not be unbiased. Where coins choose who is asked about which parts, an interval for
+    the participants allows for that choice: it is as wide as one for the population.
     """
 
     methods: ClassVar[tuple[Method, ...]] = (Method.NORMAL,)
@@ -134,6 +135,7 @@ class PartitionBoxes(GridEvidence):
     asked: Boxes
     readings: tuple[PartReading, ...]
     layers: tuple[PartReading, ...] = ()
+    everybody: bool = False  # whether every participant was asked about the same parts
     question = delegated("asked")
 
     @property
@@ -193,7 +195,12 @@ class PartitionBoxes(GridEvidence):
             ahead = residual + (size / np.where(before > 0, before, 1))[:, None] * ahead
         return np.asarray(found, np.float64)
 
+    def _allowing(self, target: Target) -> Target:
+        """What variances are computed for: a part of the participants is a sample of all of them."""
+        return target if self.everybody else Target.POPULATION
+
     def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
+        target = self._allowing(target)
         rows = np.atleast_2d(weights)
         solved = self._solved(rows)
         parts = (one.covariance(one.weight * (one.matrix @ solved.T).T, target) for one in self.readings)
@@ -201,6 +208,7 @@ class PartitionBoxes(GridEvidence):
 
     def variances(self, target: Target) -> Floats:
         """The variances of all cells, from the inverse of the information as a matrix."""
+        target = self._allowing(target)
         if len(self.readings) == 1:
             (one,) = self.readings
             size = np.bincount(one.parts)
@@ -254,11 +262,11 @@ def readings_of(grid: Grid, tallies: Iterable[Any]) -> tuple[PartReading, ...]:
 
 
 def partition_boxes(
-    question: Boxes, base: Select, tallies: Sequence[Any], layers: Sequence[Any] = ()
+    question: Boxes, base: Select, tallies: Sequence[Any], layers: Sequence[Any] = (), *, everybody: bool = False
 ) -> PartitionBoxes:
-    """The evidence of the tallies of several arms over the cells of a base grid."""
+    """The evidence of the tallies of several arms over the cells of a base grid; `everybody` if one arm asks all."""
     grid = Grid.of(base)
     readings = readings_of(grid, tallies)
     if not readings:
         raise ParameterError("Nothing can be estimated yet: no report was counted.")
-    return PartitionBoxes(grid, question, readings, readings_of(grid, layers))
+    return PartitionBoxes(grid, question, readings, readings_of(grid, layers), everybody)

@@ -141,11 +141,13 @@ class Difference(GroupComparison):
 
     def plot(self, level: float = 0.95, *, method: str = "fieller", axes: Any = None) -> Any:
         """The difference with its interval on Matplotlib axes, beside the line of no difference."""
+        check_level(level)
         about = f"{100 * level:g} % {method} interval, p = {self.p_value:.2g}"
         return self._picture(self.to_frame(level, method=method), about, axes)
 
     def methods_sentence(self, level: float = 0.95, *, method: str = "fieller") -> str:
         """How this number was made, for a paper."""
+        check_level(level)
         request = IntervalRequest(level, _check_method(method), self.target)
         about = [intervals_sentence(request), "The p-value is two-sided."]
         return self._sentence("difference between the means of two groups", about)

@@ -70,6 +70,12 @@ def participants_for_order(
     return max(2, math.ceil((float(ndtri(probability)) / gap) ** 2 * variance), math.ceil(least))
 
 
+def least_gap(mechanism: Mechanism, crowd: Crowd, pair: Ints, n: int, *, probability: float = 0.95) -> float:
+    """The least difference of two means that n participants show in their right order with this probability."""
+    variance, _ = _one_report(mechanism, crowd, pair)
+    return float(ndtri(probability)) * math.sqrt(variance / n)
+
+
 def group_error_ratio(mechanism: Mechanism) -> Fraction:
     """The share of reports that do not support the true group, exactly: with randomized response, of wrong groups.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.special import ndtr
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.display import printable
 from sottovoce.core.language.plural import plural
-from sottovoce.core.params import reject
+from sottovoce.core.params import check_integer, reject
 from sottovoce.core.simulation import COLUMN, in_words
 from sottovoce.estimate.comparison.compare import Comparison, compare
 from sottovoce.estimate.comparison.test import Effect, Test
@@ -21,6 +22,8 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Flags, Floats, deviate
 from sottovoce.estimate.request import PoorIntervalWarning, Target, check_level
 from sottovoce.estimate.series import cusum
+from sottovoce.estimate.series.covariance import contrast_variance, memo_variances, same_people
+from sottovoce.estimate.series.smooth import Smoothed, smoothed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +36,7 @@ GIVEN = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Series:
     """Estimates of one question, one for each epoch, in order.
 
@@ -42,27 +45,42 @@ class Series:
     Attributes:
         epochs: The names of the epochs.
         estimates: One estimate for each.
-        people: "different" if nobody answers in two epochs; "same" if people may answer in several, with fresh noise.
+        people: "different" if nobody answers in two epochs; "same" if people may answer in several.
+        window: With the same people, a person answers only in epochs a multiple of so many apart.
+        changed: With the same people, the share of them whose answers differ between two epochs, where it is known.
     """
 
     epochs: tuple[object, ...]
     estimates: tuple[Estimate, ...]
     people: str
+    window: int = 1
+    changed: Floats | None = None
 
     @classmethod
-    def of(cls, estimates: Mapping[object, Estimate] | Sequence[Estimate], *, people: str) -> Series:
+    def of(
+        cls,
+        estimates: Mapping[object, Estimate] | Sequence[Estimate],
+        *,
+        people: str,
+        window: int = 1,
+        changed: float | Floats | None = None,
+    ) -> Series:
         """Check that the estimates belong together.
 
         Args:
             estimates: Estimates by epoch, in order; a list has the epochs 1, 2, 3 and so on.
             people: "different" if nobody answers in two epochs: new people, or each in one epoch chosen by chance.
                 "same" if people may answer in several epochs. Then what is said about the population is cautious.
+            window: Where the same people answer once in any so many epochs in a row. Epochs are then whole numbers.
+            changed: Where the same people answer, the largest share of them whose answers differ between two epochs
+                (people who leave or join count), or a square matrix of these shares. Intervals of changes are narrower
+                with it, and wrong if it is too small.
 
         Returns:
             The series.
 
         Raises:
-            ParameterError: The estimates answer different questions, or share the noise of a memo.
+            ParameterError: The estimates answer different questions, or share the noise of a memo that is not known.
 
         Examples:
             >>> from sottovoce.estimate.series.series import Series
@@ -76,11 +94,25 @@ class Series:
         if people not in PEOPLE:
             raise reject("people", OWNER, "'different' or 'same'", people)
         named = dict(estimates) if isinstance(estimates, Mapping) else dict(enumerate(estimates, 1))
-        series = cls(tuple(named), tuple(named.values()), people)
+        share = None if changed is None else np.asarray(changed, np.float64)
+        series = cls(tuple(named), tuple(named.values()), people, window, share)
         series._check()
         return series
 
     def _check(self) -> None:
+        check_integer("window", OWNER, self.window, 1, 1 << 20)
+        if self.window > 1 and not all(type(epoch) is int for epoch in self.epochs):
+            raise ParameterError("A series with a window needs whole numbers as names of its epochs.")
+        if self.changed is not None:
+            count = len(self.epochs)
+            fits = self.changed.shape in ((), (count, count)) and bool(
+                np.all((self.changed >= 0) & (self.changed <= 1))
+            )
+            if not fits:
+                wanted = "a share from 0 to 1, or a square matrix of shares with a row for each epoch"
+                raise reject("changed", OWNER, wanted, self.changed)
+        if self.people == "different" and (self.window > 1 or self.changed is not None):
+            raise ParameterError("A window, or a share of changed answers, belongs to people='same'.")
         if len(self.estimates) < 2 or not all(isinstance(one, Estimate) for one in self.estimates):
             raise ParameterError("A series needs the estimates of two epochs or more: use m.estimate(tally) for each.")
         first = self.estimates[0]
@@ -92,11 +124,11 @@ class Series:
                 )
         if not first.question.has_differences:
             raise ParameterError("Directions on a circle have no difference with a sign, so they make no series.")
-        sources = (source for one in self.estimates for source in one.sources)
-        if self.people == "same" and any(source.mechanism.claimed_forever is not None for source in sources):
+        if self.people == "same" and any(memo_variances(one) is None for one in self.estimates):
             raise ParameterError(
-                "Reports from a memo share its noise between epochs, so their differences have other intervals. Use"
-                " people='different' if each person answers once."
+                "Reports from a memo share its noise between epochs. How much is known for shares whose memo supports"
+                " each category at a known rate, such as those of basic-rappor. Use people='different' if each person"
+                " answers once."
             )
 
     # --- numbers -----------------------------------------------------------------------------------
@@ -110,14 +142,21 @@ class Series:
         """True if the reports of an epoch are simulated."""
         return any(one.simulated for one in self.estimates)
 
-    @property
+    @cached_property
     def values(self) -> Floats:
         """The unbiased estimates: a row for each epoch."""
         return np.array([one.evidence.values() for one in self.estimates])
 
     def variances(self, target: str = "population") -> Floats:
         """The variances of the estimates: a row for each epoch."""
-        return np.array([one.evidence.variances(Target.of(target)) for one in self.estimates])
+        return self._parts[0 if Target.of(target) == Target.POPULATION else 1]
+
+    @cached_property
+    def _parts(self) -> tuple[Floats, Floats, Floats]:
+        """The variances of the population, of all noise, and of the memos."""
+        targets = [np.array([one.evidence.variances(target) for one in self.estimates]) for target in Target]
+        memos = [memo_variances(one) for one in self.estimates] if self.people == "same" else []
+        return targets[0], targets[1], np.array(memos)
 
     def ci(self, level: float = 0.95, *, target: str = "population", simultaneous: bool = False) -> Bounds:
         """Intervals, a row for each epoch.
@@ -165,21 +204,56 @@ class Series:
     def contrast(self, weights: Sequence[float] | Floats, name: str, *, target: str = "population") -> EpochContrast:
         """A weighted sum over epochs, for each value.
 
-        Noise is fresh in each epoch, so its variances add up. From the same people, what sampling adds is bounded by
-        full correlation between epochs, since nobody knows how their answers depend on each other.
+        Fresh noise is independent in each epoch, so its variances add up. From the same people, the noise of a memo is
+        shared as far as answers stay. What sampling adds is bounded by full correlation between epochs, or by the share
+        of answers that change, since nobody knows how the answers of a person depend on each other.
         """
         row = np.asarray(weights, np.float64)
         if row.shape != (len(self.epochs),) or not np.isfinite(row).all():
             raise reject("weights", OWNER, "one number for each epoch", weights)
         used = row != 0  # a value that is not known in another epoch does not matter
-        some, variances = row[used], self.variances(target)[used]
-        if self.people == "same" and target == Target.POPULATION:
-            noise = self.variances(Target.SAMPLE)[used]
-            sampling = np.sqrt(np.maximum(variances - noise, 0))
-            variance = some**2 @ noise + (np.abs(some) @ sampling) ** 2
+        some, poor = row[used], self.poor(used)
+        if self.people == "different":
+            variance = some**2 @ self.variances(target)[used]
         else:
-            variance = some**2 @ variances
-        return EpochContrast(self, name, some @ self.values[used], np.sqrt(variance), self.poor(used))
+            population, noise, memos = (part[used] for part in self._parts)
+            numbers = np.array(self.epochs if self.window > 1 else range(len(self.epochs)), np.float64)[used]
+            changed = self.changed
+            variance = contrast_variance(
+                some,
+                (population, noise, memos),
+                np.array([one.n for one in self.estimates], np.float64)[used],
+                changed if changed is None or not changed.ndim else changed[np.ix_(used, used)],
+                same_people(numbers, self.window),
+                Target.of(target),
+                share=self.estimates[0].question.is_share,
+            )
+        return EpochContrast(self, name, some @ self.values[used], np.sqrt(variance), poor)
+
+    # --- smoothing ---------------------------------------------------------------------------------
+    def smooth(self, *, period: int | None = None, online: bool = False) -> Smoothed:
+        """Estimate each epoch with the help of the others: less noise, and a bias that the intervals cover on average.
+
+        A level that moves, a slope that moves, an irregular part and, with `period`, a season are weighed by how well
+        they predict the series. The unbiased values stay the result; these are a second opinion. Where the same people
+        answer in every epoch, smoothed values are about these people, else about the population.
+
+        Args:
+            period: The number of epochs of a season, such as 7 for days of a week. Default: none.
+            online: Use earlier epochs only, as on the day itself. Default: all epochs.
+
+        Returns:
+            Smoothed values, with intervals that cover on average over epochs, and the jumps that were found.
+        """
+        if self.people == "same" and self._parts[2].any():
+            raise ParameterError("A series from memos is not smoothed: their noise stays from epoch to epoch.")
+        if not np.isfinite(self.values).all():
+            raise ParameterError("A value is not known in some epoch, so the series is not smoothed. Leave epochs out.")
+        everyone = self.people == "same" and self.window == 1
+        target = Target.SAMPLE if everyone else Target.POPULATION
+        if period is not None:
+            check_integer("period", "smooth", period, 2, max(2, len(self.epochs) // 2))
+        return smoothed(self, self.values, self.variances(target), period=period, online=online)
 
     def alarms(self, rate: float = 0.05) -> Alarms:
         """Watch for a change: with this probability, at most, an alarm is raised in a series without one.
@@ -190,7 +264,9 @@ class Series:
             raise ParameterError("Alarms need epochs of different people: the errors of one panel are correlated.")
         if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < 1:
             raise reject("rate", "alarms", "a number in (0, 1)", rate)
-        height = cusum.threshold(rate / len(self.labels), len(self.epochs) - 1)
+        # The shares of two categories sum to one: they move together, and one of them is watched.
+        watched = 1 if len(self.labels) == 2 and np.allclose(self.values.sum(axis=1), 1) else len(self.labels)
+        height = cusum.threshold(rate / watched, len(self.epochs) - 1)
         up, down = cusum.sums(cusum.surprises(self.values, self.variances()))
         return Alarms(self, height, up, down)
 

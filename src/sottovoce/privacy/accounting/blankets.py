@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import singledispatch
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.rational import UNIT, units
-from sottovoce.core.channel import Bits, Channel, Public, Subset, Then, Window
+from sottovoce.core.channel import Bits, Channel, Hitting, Public, Subset, Then, Window
 from sottovoce.core.channel.facets import outputs_of, rounding_of
 from sottovoce.core.channel.shapes import shared_rates
 from sottovoce.core.errors import ParameterError
 from sottovoce.tally.laws import law_row
 
 Floats = NDArray[np.float64]
+ROUNDED = 2e-6  # by which a rounded coin changes the probability of a report, at most
 MOST_CELLS = 1 << 23  # of all pairs of answers: answers squared times outputs
 
 
@@ -106,6 +109,24 @@ def _(channel: Subset) -> tuple[Beside, ...]:
     k, w, rest = channel.k, channel.w, 1 - channel.keep / UNIT
     alone, both = rest * w / (k - 1), rest * w * (w - 1) / ((k - 1) * (k - w))
     return (_two_levels(float(channel.ratio()), alone, both, rest * (k - 1 - w) / (k - 1)),)
+
+
+@pairs.register
+def _(channel: Hitting) -> tuple[Beside, ...]:
+    """Two people who hold nothing in common, which loses most; the blanket is the law of reports without a hit.
+
+    With an element in common some reports move from "one of them" to "both" and "neither", which spread the sum less at
+    the same mean. The coin of the first hit is rounded, by at most a part in a million: the first law is rounded up.
+    """
+    elements, most, hit = channel.elements, channel.most, channel.hit / UNIT
+    every = comb(elements, channel.picked)
+    missed = float(Fraction(comb(elements - most, channel.picked), every))
+    neither = float(Fraction(comb(elements - 2 * most, channel.picked), every))
+    scale = (1 - hit) / missed * (1 - ROUNDED)
+    levels = _two_levels(
+        float(channel.ratio()), scale * (missed - neither), scale * (1 - 2 * missed + neither), scale * neither
+    )
+    return (Beside(levels.mass, levels.one * (1 + 4 * ROUNDED), levels.two),)
 
 
 @pairs.register

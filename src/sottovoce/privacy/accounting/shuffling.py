@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 
 from scipy.special import betainc
 
 from sottovoce.core.channel import Channel, Subset
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.guarantee import Loss
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, reject
 from sottovoce.privacy.accounting import blanket_sum, bounds
 from sottovoce.privacy.accounting.blankets import pairs
+from sottovoce.privacy.accounting.composition import MAX_ANSWERS, advanced
 from sottovoce.privacy.accounting.exact_shuffle import MAX_YES_NO, YesNo
 
 OWNER = "shuffling"
@@ -89,6 +92,24 @@ def shuffled(of: Mechanism | object, *, participants: int, delta: float) -> Ampl
         claimed |= {} if by_law is None else {"law": by_law}
     shown = {"stronger clones": smallest_epsilon(bounds.stronger_clones(local, n).delta, local, delta)}
     return Amplified(local, n, float(delta), {name: claimed[name] for name in CLAIMED if name in claimed}, shown)
+
+
+def shuffled_waves(of: Mechanism | object, *, participants: int, delta: float, waves: int) -> Loss:
+    """The loss of a person who answers several waves, or several questions, each in a shuffled crowd of its own.
+
+    Half of delta goes to the crowds, in equal parts, and half to advanced composition; never above the local sum.
+
+    Args:
+        of: The mechanism of each report, or its epsilon.
+        participants: Honest participants of each crowd.
+        delta: The probability by which the whole bound may fail.
+        waves: How many reports a person sends.
+    """
+    count = check_integer("waves", OWNER, waves, 1, MAX_ANSWERS)
+    each = delta / 2 / count
+    one = shuffled(of, participants=participants, delta=each)
+    losses = [Loss(Decimal(repr(one.epsilon)), Decimal(repr(each)))] * count
+    return advanced(losses, repr(delta / 2))
 
 
 @lru_cache(maxsize=1024)

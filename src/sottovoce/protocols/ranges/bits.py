@@ -92,6 +92,11 @@ class ThresholdBits:
         places, asked = (centre - self.thresholds[kept])[::-1], self.asked[kept][::-1]
         return ThresholdBits(places, asked, asked - self.yes[kept][::-1], self.own, self.other)
 
+    def within(self, distance: float) -> ThresholdBits:
+        """The answers about thresholds before a distance."""
+        kept = self.thresholds < distance
+        return ThresholdBits(self.thresholds[kept], self.asked[kept], self.yes[kept], self.own, self.other)
+
 
 # --- thresholds --------------------------------------------------------------------------------------------------
 def threshold_of(tally: Tally) -> Decimal:

@@ -12,7 +12,7 @@ from sottovoce.core.round import Estimates
 from sottovoce.protocols.ask import AskEveryone
 from sottovoce.protocols.nested.walk import Rounds
 from sottovoce.protocols.ranges.after import AfterRangeSearch
-from sottovoce.protocols.ranges.search import RangeSearchRounds, bits_of
+from sottovoce.protocols.ranges.search import RangeSearchRounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,6 @@ class RangeSearchGroupMean(AfterRangeSearch):
         return RangeSearchRounds(*plain, rounds=self.rounds, by=self.by)
 
     def following(self, estimates: Estimates, rounds: Rounds) -> AskEveryone:
-        low, high = self.opening.chosen(bits_of(rounds))
+        low, high = self.opening.chosen(tuple(rounds))
         asked = Pair(self.by, Clamp(self.domain, low, high))
         return AskEveryone(build(self.method, asked, epsilon=self.epsilon), "clamped")

@@ -12,7 +12,7 @@ from sottovoce.core.round import Estimates, reports_of
 from sottovoce.protocols.nested.walk import Rounds
 from sottovoce.protocols.ranges.after import AfterRangeSearch
 from sottovoce.protocols.ranges.clamped import ClampedMeanRound, check_square
-from sottovoce.protocols.ranges.search import OWNER, RangeSearchRounds, bits_of
+from sottovoce.protocols.ranges.search import OWNER, RangeSearchRounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class RangeSearchMean(AfterRangeSearch):
         method: The mechanism for means of the last round.
         search: The share of participants who are asked about thresholds. Default: 15 to 40 %, more where there are few.
         tails: The share of the last round that is asked about the part beyond the range.
-        rounds: The largest number of search rounds.
+        rounds: The largest number of search rounds. Up to six more, with 5 % of the participants each, look for answers
+            far beyond the range if there are enough participants.
         mean_square: A bound that the mean of the squared numbers certainly keeps, if you know one. It makes the
             interval of "mean" narrower: few numbers can lie far beyond the range then.
 
@@ -76,7 +77,7 @@ class RangeSearchMean(AfterRangeSearch):
         search = self.opening
         left = max(1, self.participants - search.searchers)
         asked = sum(map(reports_of, rounds))
-        ends = search.chosen(bits_of(rounds))
+        ends = search.chosen(tuple(rounds))
         return ClampedMeanRound(
             self.domain, self.epsilon, *ends, left, self.method, self.tails, asked, self.mean_square
         )

@@ -25,6 +25,7 @@ from sottovoce.estimate.prior import expected_answers
 from sottovoce.mechanisms.group.common import mean_variance
 from sottovoce.protocols.effort import effort_of
 from sottovoce.protocols.ranges.bits import ThresholdBits, inside, short, spread
+from sottovoce.protocols.ranges.far import APART, far_distances, least_for_far
 from sottovoce.protocols.ranges.tails import Tail, best_distances
 from sottovoce.protocols.ranges.thresholds import above_thresholds
 from sottovoce.tally.tally import Tally
@@ -36,6 +37,8 @@ SHARP = 0.02  # of the best range: if half of all answers lie this close togethe
 PARTS = 12  # of the search: one for each look, and what is left for the tails
 LEVELS = (0.3, 0.2, 0.13, 0.08, 0.05, 0.03)  # shares beyond, where tails are asked about
 FAR = 2  # thresholds beyond all of those, on either side
+FAR_ROUNDS = 6  # at most, about what lies far beyond the range
+OF_FAR = 0.05  # of all participants, in each of them
 NEAR_WEIGHT = 3  # of a threshold inside them, where one beyond weighs 1: it only has to show surprises
 LEAST_WORTH = 200  # participants times (p - q)**2, below which nothing is found
 CLOSE = 0.01  # of the width: a range that ends this near the end of the domain ends there
@@ -57,7 +60,8 @@ class RangeSearchRounds(Protocol):
 
     `participants` is how many are expected here and in the round of numbers that follows, through `method`, of which a
     share `tails` is asked about the part beyond the range. A share `search` of all is asked about thresholds (None: 15
-    to 40 %, the more the fewer they are), in at most `rounds` rounds. With `by` answers are pairs of a group and a
+    to 40 %, the more the fewer they are), in at most `rounds` rounds. If they are enough, up to six more rounds of 5 %
+    each look for answers far beyond the range. With `by` answers are pairs of a group and a
     number, and the range is for the means of these groups.
     """
 
@@ -112,19 +116,28 @@ class RangeSearchRounds(Protocol):
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         if closing:
             return partial({"thresholds": above_thresholds(self.domain, _flat(history))}, UNFINISHED)
-        if not self._is_over(history):
-            bits = bits_of(history)
-            closer = self._closer(bits) if len(history) < self.rounds - 1 else []
-            if closer:
-                return self._ask(closer, self._look)
-            near, far = self._tail_thresholds(bits)
-            if near or far:
-                return self._ask(near, self.searchers - self._look * len(history), far)
-        return {"thresholds": above_thresholds(self.domain, _flat(history))}
+        following = self._following(history)
+        return {"thresholds": above_thresholds(self.domain, _flat(history))} if following is None else following
 
-    def _is_over(self, looks: History) -> bool:
-        """Whether the last of these rounds was the one about the tails: no closer look was needed before it."""
-        return len(looks) == self.rounds or (len(looks) > 1 and not self._closer(bits_of(looks[:-1])))
+    def _following(self, history: History) -> Round | None:
+        """The next round: a closer look, then the tails, then what lies far beyond; None if the search is over."""
+        looks, closer = self._looks(history)
+        if closer:
+            return self._ask(closer, self._look)
+        if looks == len(history):
+            near, far = self._tail_thresholds(bits_of(history))
+            return self._ask(near, self.searchers - self._look * looks, far) if near or far else None
+        far = self._far_thresholds(history, looks + 1)
+        return self._ask(far, self._far) if far else None
+
+    def _looks(self, history: History) -> tuple[int, list[Decimal]]:
+        """How many rounds searched the middle half, and the thresholds of the next one if they must go on."""
+        looks = 1
+        while looks < self.rounds - 1 and (closer := self._closer(bits_of(history[:looks]))):
+            if looks == len(history):
+                return looks, closer
+            looks += 1
+        return looks, []
 
     def _ask(self, near: Sequence[Decimal], quota: int, far: Sequence[Decimal] = ()) -> Round:
         weights = dict.fromkeys(far, 1) | dict.fromkeys(near, NEAR_WEIGHT)
@@ -160,6 +173,11 @@ class RangeSearchRounds(Protocol):
         """How many answer in a round that searches the middle half."""
         return self.searchers // PARTS
 
+    @property
+    def _far(self) -> int:
+        """How many answer in a round about what lies far beyond the range."""
+        return ceil(self.participants * OF_FAR)
+
     # --- where -------------------------------------------------------------------------------------------------
     def _first_thresholds(self) -> list[Decimal]:
         return spread(self.domain, float(self.domain.low), float(self.domain.high), FIRST)
@@ -180,14 +198,16 @@ class RangeSearchRounds(Protocol):
         new = [place for place in spread(self.domain, low, high, LATER) if float(place) not in known]
         return new if len(new) > 1 else []
 
-    def sides(self, bits: ThresholdBits) -> tuple[float, Tail | None, Tail | None]:
-        """The centre, and the tails on either side of it."""
+    def sides(
+        self, bits: ThresholdBits, far: tuple[float | None, float | None] = (None, None)
+    ) -> tuple[float, Tail | None, Tail | None]:
+        """The centre, and the tails on either side of it; what lies beyond the distances `far` may be a far place."""
         place = bits.crossing(0.5)
         ends = np.concatenate([[float(self.domain.low)], bits.thresholds, [float(self.domain.high)]])
         centre = float(ends[place] + ends[place + 1]) / 2
         low, high = centre - float(self.domain.low), float(self.domain.high) - centre
         below, above = bits.side(centre, above=False), bits.side(centre, above=True)
-        return centre, Tail(below, low) if low > 0 else None, Tail(above, high) if high > 0 else None
+        return centre, Tail(below, low, far[0]) if low > 0 else None, Tail(above, high, far[1]) if high > 0 else None
 
     def _tail_thresholds(self, bits: ThresholdBits) -> tuple[list[Decimal], list[Decimal]]:
         """Thresholds where the tails are expected to fall, and some far beyond."""
@@ -204,6 +224,24 @@ class RangeSearchRounds(Protocol):
             far += [short(centre + sign * place, max(step, place / 50)) for place in beyond]
         return inside(self.domain, near), inside(self.domain, far)
 
+    def _far_thresholds(self, history: History, nearer: int) -> list[Decimal]:
+        """Thresholds far beyond the best range after the `nearer` rounds, if something may be found there."""
+        if len(history) - nearer == FAR_ROUNDS or self.participants < least_for_far(self._worth):
+            return []
+        centre, *ends = self._reached(bits_of(history[:nearer]))
+        _, *tails = self.sides(bits_of(history))
+        thresholds: list[Decimal] = []
+        for tail, sign, end in zip(tails, (-1, 1), ends, strict=True):
+            distances = [] if tail is None else far_distances(tail, end, len(history) - nearer)
+            thresholds += [short(centre + sign * place, place / 50) for place in distances]
+        return inside(self.domain, thresholds)
+
+    def _reached(self, bits: ThresholdBits) -> tuple[float, float, float]:
+        """The centre, and how far the best range reaches on either side of it."""
+        centre, *_ = self.sides(bits)
+        low, high = self._best(bits)
+        return centre, centre - low, high - centre
+
     def _best(self, bits: ThresholdBits) -> tuple[float, float]:
         """The range with the least expected error."""
         return _best(self, bits)
@@ -214,9 +252,15 @@ class RangeSearchRounds(Protocol):
         left, right = (0.0 if tail is None else tail.distance(share) for tail in (below, above))
         return self._outward((centre - left, centre + right))
 
-    def chosen(self, bits: ThresholdBits) -> tuple[Decimal, Decimal]:
+    def chosen(self, history: History) -> tuple[Decimal, Decimal]:
         """The range with the least expected error, in few digits, rounded outward."""
-        return self._outward(self._best(bits))
+        bits, nearer = bits_of(history), self._looks(history)[0] + 1
+        if len(history) <= nearer:
+            return self._outward(self._best(bits))
+        _, *ends = self._reached(bits_of(history[:nearer]))
+        centre, below, above = self.sides(bits, (APART * ends[0], APART * ends[1]))
+        left, right = best_distances(below, above, self.noise)
+        return self._outward((centre - left, centre + right))
 
     def _outward(self, best: tuple[float, float]) -> tuple[Decimal, Decimal]:
         width = best[1] - best[0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gamma, gammaincc
@@ -17,24 +18,37 @@ from scipy.special import gamma, gammaincc
 from sottovoce.estimate.evidence import Floats
 from sottovoce.protocols.ranges.bits import ThresholdBits
 
-SHAPES = (0.3, 5.0)  # 1 is an exponential tail, 2 that of a normal law
+SHAPES = (0.3, 10.0)  # 1 is an exponential tail, 2 that of a normal law
 SHAPES_TRIED = 12
-HEAVIER, LIGHTER = 0.3, 0.45  # how far the logarithm of a shape may lie from that of 1, before anything is known
+HEAVIER, LIGHTER = 0.3, 0.8  # how far the logarithm of a shape may lie from that of 1, before anything is known
 SCALES_TRIED = 80  # at first, over all magnitudes
 SCALES = 24  # then, around the likely ones
 FINER = 2  # times that the laws are laid more closely around the likely ones
 LIKELY = 1e-5  # of the weight of the likeliest
-SHARES = np.array([0.5, 0.3, 0.1, 0.03])  # beyond the centre; less than a half if many hold the same number
-OF_A_HALF = 0.85  # prior probability that the share is a half
+SHARES = np.array([0.5, 0.4, 0.3, 0.2, 0.1, 0.03])  # beyond the centre; less than a half if many hold the same number
+OF_A_HALF = 0.7  # prior probability that the share is a half
 PLACES = 90
+POSSIBLE = 3.0  # of a log-likelihood, below its maximum
+SAME = 2.0  # thresholds this near to each other by their ratio have about the same share beyond
 NEGLIGIBLE = 1e-6  # of the weight of the likeliest law
+
+
+class Outermost(NamedTuple):
+    """The last threshold beyond which answers lie for certain, the last place where they may end, and their share."""
+
+    inner: float
+    outer: float
+    share: float
 
 
 class Tail:
     """One side of a distribution: answers about thresholds by their distance from the centre, and how far it may go."""
 
-    def __init__(self, bits: ThresholdBits, reach: float) -> None:
+    def __init__(self, bits: ThresholdBits, reach: float, start: float | None = None) -> None:
         self.bits, self.reach = bits, reach
+        self._far = 0.0  # the share of a place far beyond the tail, which says nothing about the tail
+        if start is not None and self.outermost.inner >= start:
+            bits, self._far = bits.within(start), self.outermost.share
         nearest = float(bits.thresholds.min()) if len(bits.thresholds) else reach
         scales, shapes = np.geomspace(nearest / 8, reach * 2, SCALES_TRIED), np.geomspace(*SHAPES, SHAPES_TRIED)
         laws, weights = _posterior(bits, scales, shapes)
@@ -60,10 +74,14 @@ class Tail:
         part = float((log(share) - steps[0]) / (steps[1] - steps[0]))
         return float(self.places[last - 1] ** (1 - part) * self.places[last] ** part)
 
+    def share_beyond(self, distances: Floats) -> Floats:
+        """The expected share beyond each distance."""
+        return np.asarray(_beyond(distances, self._laws) @ self._weights)
+
     @cached_property
     def _expected(self) -> Floats:
         """The expected share beyond each place."""
-        return np.asarray(_beyond(self.places, self._laws) @ self._weights)
+        return self.share_beyond(self.places)
 
     @cached_property
     def _biases(self) -> Floats:
@@ -72,14 +90,33 @@ class Tail:
         The proven lower bound of the far part of the distribution counts too, for every law.
         """
         by_law = _excess(self.places, self._laws) - _excess(np.array([self.reach]), self._laws)
-        return np.asarray(np.maximum(by_law, self.proven()[:, None]))
+        far = self._far * np.clip(self.outermost.outer - self.places, 0, None)
+        return np.asarray(np.maximum(by_law, self.proven()[:, None]) + far[:, None])
 
     def proven(self) -> Floats:
-        """The least possible excess beyond each place, given the answers."""
-        ends, least = self.bits.thresholds, self.bits.certain()
+        """The excess beyond each place that the answers show for certain."""
+        least = self.bits.certain()
+        ends = self.bits.thresholds
         starts = np.concatenate([[0.0], ends[:-1]])
         gaps = np.clip(ends - np.maximum(starts, self.places[:, None]), 0, None)
         return np.asarray(gaps @ least)
+
+    @cached_property
+    def outermost(self) -> Outermost:
+        """Where the last answers lie that are certain."""
+        places, shares, asked = self.bits.thresholds, self.bits.shares, self.bits.asked
+        sure = np.flatnonzero(self.bits.certain())
+        if not len(sure):
+            return Outermost(0.0, 0.0, 0.0)
+        last = int(sure[-1])
+        near = places >= places[last] / SAME
+        near[last + 1 :] = False
+        share = float((asked[near] * shares[near]).sum() / asked[near].sum())
+        # The likelihood that all of it lies before a threshold: too wide a range costs less than too narrow a one.
+        worth = 4 * (self.bits.own - self.bits.other) ** 2
+        gains = np.cumsum(worth * asked * share * (shares - share / 2))
+        after = max(last, int(np.flatnonzero(gains >= gains.max() - POSSIBLE)[-1])) + 1
+        return Outermost(float(places[last]), float(places[after]) if after < len(places) else self.reach, share)
 
     @property
     def expected_excess(self) -> float:

@@ -16,6 +16,11 @@ class AskedCounts(NamedTuple):
     most: int
 
     @property
+    def draws(self) -> bool:
+        """Whether chance leaves out some of the questions."""
+        return self.least < self.total
+
+    @property
     def some(self) -> str:
         """How many chance draws: "2", or "1-2"."""
         return str(self.most) if self.least == self.most else f"{self.least}\u2013{self.most}"
@@ -25,8 +30,8 @@ class AskedCounts(NamedTuple):
         return one if self.most == 1 else several
 
     def sentence(self, language: str, *, asks_all: bool) -> str:
-        """What a participant reads about the number of questions; empty where there is one."""
-        if self.total == 1:
+        """What a participant reads about the number of questions; empty where chance leaves none out."""
+        if not self.draws:
             return ""
         say: Any = words(language)["page"]
         key = self.key("all_more", "all_some_more") if asks_all else self.key("drawn_more", "some_more")

@@ -161,12 +161,12 @@ def picture(tables: Sequence[CrossTable], shown: ShownResult) -> str:
 def _heat_map(table: CrossTable, shown: ShownResult) -> str:
     top = max((line.value for row in table.cells for line in row), default=0.0) or 1.0
     head = "".join(f'<th scope="col">{escape(one)}</th>' for one in table.head())
-    ends = [_cell(shown.scale, line, None) for line in table.totals] or [""] * len(table.rows)
+    ends = [heat_cell(shown.scale, line, None) for line in table.totals] or [""] * len(table.rows)
     body = [
-        f'<tr><th scope="row">{escape(label)}</th>{"".join(_cell(shown.scale, line, top) for line in row)}{end}</tr>\n'
+        f'<tr><th scope="row">{escape(label)}</th>{heat_row(shown.scale, row, top)}{end}</tr>\n'
         for label, row, end in zip(table.rows, table.cells, ends, strict=True)
     ]
-    below = "".join(_cell(shown.scale, line, None) for line in table.below)
+    below = "".join(heat_cell(shown.scale, line, None) for line in table.below)
     body.append(f'<tr><th scope="row">{escape(table.total)}</th>{below}</tr>\n')
     return (
         f'<p class="small"><b>{escape(table.title)}.</b> {escape(shown.caption())}</p>'
@@ -176,7 +176,12 @@ def _heat_map(table: CrossTable, shown: ShownResult) -> str:
     )
 
 
-def _cell(scale: NumberScale, line: ResultLine, top: float | None) -> str:
+def heat_row(scale: NumberScale, lines: Sequence[ResultLine], top: float) -> str:
+    """The cells of one row of a heat map."""
+    return "".join(heat_cell(scale, line, top) for line in lines)
+
+
+def heat_cell(scale: NumberScale, line: ResultLine, top: float | None) -> str:
     """A cell; those of the heat map have one of five steps of colour."""
     value, interval = scale.shown(line)
     part = 0.0 if top is None else max(line.value, 0.0) / top

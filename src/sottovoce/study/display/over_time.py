@@ -13,7 +13,7 @@ from sottovoce.estimate.evidence import Bounds
 from sottovoce.estimate.series.series import EpochContrast, Series
 from sottovoce.study.charts import COLOUR, round_ticks
 from sottovoce.study.display.dates import day_text
-from sottovoce.study.waves import Wave, WaveSeries
+from sottovoce.study.repeats.waves import Wave, WaveSeries
 
 MOST_LINES = 4  # of one picture; the values that are largest in the last wave
 MOST_ROWS = 60  # waves of a table; the last ones
@@ -123,13 +123,17 @@ def _line(
         )
         for number, begins, value, start, end in zip(series.epochs, one.begins, values, low, high, strict=True)
     ]
-    changed, sloped = one.change.quiet_ci(level), one.trend.quiet_ci(level)
-    last = series.epochs[-2:]
+    sloped = one.trend.quiet_ci(level)
+    changes = [one.change, one.overall] if len(series.epochs) > 2 else [one.change]
     return TimeLine(
         printable(label) if label else "",
         picture(series, place, band, numbers, label or one.result.asked.text("en")),
         tuple(reversed(rows[-MOST_ROWS:])),
-        f"From wave {last[0]} to wave {last[1]}: {numbers.contrast(one.change, changed, place)}.",
+        " ".join(
+            f"{changed.name.removeprefix('change ').capitalize()}:"
+            f" {numbers.contrast(changed, changed.quiet_ci(level), place)}."
+            for changed in changes
+        ),
         f"Trend per wave: {numbers.contrast(one.trend, sloped, place)}.",
     )
 

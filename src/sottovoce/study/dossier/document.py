@@ -133,6 +133,8 @@ def _participation(known: DossierFacts) -> str:
     some = "one" if count.most == 1 else count.some
     if count.total == 1:
         return "Each is asked one question."
+    if not count.draws:
+        return f"Each is asked {count.total} questions."
     if known.manifest.facts.collection.ask_all:
         return f"Each answers {count.total} questions, of which chance draws {some} to be sent."
     return f"Each is asked {some} of {count.total} questions, drawn by chance."

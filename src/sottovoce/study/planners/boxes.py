@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from sottovoce.core.exchange import codec
 from sottovoce.core.params import reject
-from sottovoce.core.question import Boxes, Question
+from sottovoce.core.question import Boxes
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.boxes.grid import Grid
 from sottovoce.estimate.boxes.queries import BoxQueries
@@ -23,7 +23,7 @@ class BoxesPlanner(Planner):
 
     measure: ClassVar[str] = "the share of a box, root mean square over all boxes"
 
-    question: Question
+    question: Boxes
     methods: tuple[str, ...]
     target: Target
 
@@ -36,7 +36,8 @@ class BoxesPlanner(Planner):
         return RootWays(tuple(options), options[0].std_error)
 
     def _option(self, name: str, epsilon: Decimal) -> Option:
-        mechanism = build(name, self.question.domain, epsilon=epsilon, **self.question.fields())
+        built = build(name, self.question.domain, epsilon=epsilon, buckets=self.question.buckets)
+        mechanism = replace(built, question=self.question)  # with the boxes that results list
         view: Any = mechanism.domain  # `Select`
         shape = Grid.of(view).shape
         error = math.sqrt(BoxQueries.over(shape).mean_variance(mechanism.channel, self.target))
@@ -49,4 +50,5 @@ def planner(request: Request) -> BoxesPlanner:
     request.refuse_mechanism()
     if request.prior is not None:
         raise reject("prior", OWNER, "left out for boxes", request.prior)
-    return BoxesPlanner(request.question, tuple(request.registered(Boxes)), request.target)
+    question: Any = request.question  # `Boxes`
+    return BoxesPlanner(question, tuple(request.registered(Boxes)), request.target)

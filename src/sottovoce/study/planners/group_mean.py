@@ -24,6 +24,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.registry import builder
 from sottovoce.estimate.group_mean.law import GroupLaw, Totals, key_law, reading_law
+from sottovoce.estimate.group_mean.power import least_gap
 from sottovoce.estimate.group_mean.ratio import Ratios
 from sottovoce.estimate.group_mean.truth import Crowd, value_numbers
 from sottovoce.estimate.request import Target
@@ -140,6 +141,14 @@ class GroupPlanner(Planner):
             yield f"The standard error of each group is {most}."
         else:
             yield f"Standard errors of the groups are from {least} to {most}."
+        if len(errors) > 1:
+            pair = np.sort(np.argsort(errors, kind="stable")[-2:])
+            gap = least_gap(best.mechanism, self.crowd, pair, participants)
+            one, two = (best.expected[place].label for place in pair)
+            yield (
+                f"The means of groups {one!r} and {two!r} appear in their right order with a probability of 95 % if"
+                f" they differ by {gap:.4g}."
+            )
         small = [one.label for one in best.expected if one.needed > participants]
         if not small:
             yield "All groups are estimable."

@@ -1,4 +1,4 @@
-"""The tables [questions.NAME.attributes.ATTRIBUTE] of a study file: what a cross table crosses."""
+"""The tables [questions.NAME.attributes.ATTRIBUTE] of a study file: what cross tables and boxes are about."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from sottovoce.study.question_tables import RANGE, QuestionTable
 from sottovoce.study.words import words
 
 TABLE = "attributes"
-KEYS = ("text", "categories", "bins", *RANGE)
+NUMBERS = ("text", "categories", *RANGE)
+KEYS = (*NUMBERS, "bins")
 MOST_ANSWERS = 100  # of whole numbers without bins
 _EXAMPLE = 'Write [questions.NAME.attributes.sex] with text = "What is your sex?" and categories = ["f", "m"].'
 _NAME = "Begin with a small letter; then use small letters, digits, hyphens and underscores, at most 40."
@@ -28,9 +29,9 @@ class AttributeTable(QuestionTable):
         super().__init__(name, tables, question.languages, question.notes)
         self.path = (*question.path, TABLE, name)
 
-    def domain(self) -> Domain | None:
-        """Categories, whole numbers, or numbers in intervals."""
-        self.notes.unknown(self.path, self.table, KEYS, "key")
+    def domain(self, *, binned: bool) -> Domain | None:
+        """Categories, whole numbers, or numbers; for a cross table few whole numbers, or numbers in intervals."""
+        self.notes.unknown(self.path, self.table, KEYS if binned else NUMBERS, "key")
         if "categories" in self.table or not {*RANGE, "bins"} & {*self.table}:
             for key in (*RANGE, "bins"):
                 if key in self.table:
@@ -38,8 +39,8 @@ class AttributeTable(QuestionTable):
                     return None
             return self.listed("categories")
         numbers: Any = self.numbers()
-        if numbers is None:
-            return None
+        if numbers is None or not binned:
+            return numbers  # type: ignore[no-any-return]
         if "bins" not in self.table:
             if numbers.whole is None or numbers.size > MOST_ANSWERS:
                 said = f"A table needs intervals of numbers, or at most {MOST_ANSWERS} whole numbers."
@@ -55,11 +56,12 @@ class AttributeTable(QuestionTable):
         )
 
 
-def read_attributes(question: QuestionTable) -> Record | None:
-    """The record of a cross table; the texts of its attributes are kept with the question."""
+def read_attributes(question: QuestionTable, *, binned: bool = True) -> Record | None:
+    """The record of a cross table or of boxes; the texts of its attributes are kept with the question."""
     tables = question.table.get(TABLE)
     if not isinstance(tables, Mapping) or len(tables) < 2:
-        question.note(TABLE if tables else "", "A table needs two or more attributes.", _EXAMPLE)
+        what = "A table needs" if binned else "Boxes need"
+        question.note(TABLE if tables else "", f"{what} two or more attributes.", _EXAMPLE)
         return None
     fields: dict[str, Domain] = {}
     texts: list[tuple[str, Texts]] = []
@@ -73,7 +75,7 @@ def read_attributes(question: QuestionTable) -> Record | None:
             question.notes.note((*question.path, TABLE, name), what, _NAME if isinstance(table, Mapping) else _EXAMPLE)
             continue
         one = AttributeTable(question, name, tables)
-        domain, said = one.domain(), one.texts()
+        domain, said = one.domain(binned=binned), one.texts()
         if domain is not None and said is not None:
             fields[name] = domain
             texts.append((name, said))

@@ -54,6 +54,14 @@ class WaveSeries:
         return self.series.contrast(weights, f"change from wave {last[0]} to wave {last[1]}")
 
     @cached_property
+    def overall(self) -> EpochContrast:
+        """The last wave less the first."""
+        weights = np.zeros(len(self.series.epochs))
+        weights[[0, -1]] = -1, 1
+        first, last = self.series.epochs[0], self.series.epochs[-1]
+        return self.series.contrast(weights, f"change from wave {first} to wave {last}")
+
+    @cached_property
     def trend(self) -> EpochContrast:
         """The slope of a line through all waves, per wave."""
         return self.series.trend([float(str(number)) for number in self.series.epochs])
@@ -75,7 +83,8 @@ def series_of(waves: Sequence[Wave], repeat: Repeat) -> Iterator[WaveSeries]:
         if len(known) < 2:
             continue
         try:
-            series = Series.of(known, people=people_of(repeat))
+            window = repeat.window if people_of(repeat) == "same" else 1
+            series = Series.of(known, people=people_of(repeat), window=window)
         except ParameterError:  # directions on a circle
             continue
         yield WaveSeries(result, series, tuple(wave.begins for wave, one in firsts if one is not None))
