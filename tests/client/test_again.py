@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import threading
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +150,48 @@ def test_what_a_repeated_manifest_says() -> None:
         repeated(days=366, waves=10_000, lifetime=Decimal(2500))
     with pytest.raises(SpecError, match="one round without a quota"):
         manifest.next(manifest.stage)
+
+
+def test_two_calls_at_once_answer_a_wave_once(tmp_path: Path) -> None:
+    """Two windows of one browser, or a process beside another: one report and one charge for each wave."""
+    manifest, path = repeated(window=1), tmp_path / "device"
+    Days(path).device.study_account(manifest)
+    refused: list[int] = []
+
+    def answer(wave: int) -> None:
+        days = Days(path)
+        days.day = START + timedelta(7 * wave)
+        try:
+            days.device.answer(manifest, {"cups": 3})
+        except PrivacyError:
+            refused.append(wave)
+
+    for wave in (0, 1):
+        threads = [threading.Thread(target=answer, args=(wave,)) for _ in range(4)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+    device = Days(path).device
+    assert sorted(entry.epoch for entry in device.reports()) == [0, 1] and sorted(refused) == [0] * 3 + [1] * 3
+    assert Decimal("1.999") < device.account().total <= 2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_clock_that_jumps_brings_no_two_reports_into_a_window(seed: int, tmp_path: Path) -> None:
+    """Days in any order, also before the start and after the end, and a device that is away for months."""
+    manifest, days = repeated(window=4), Days(tmp_path / "device")
+    turns = days.device.study_account(manifest).turns
+    order = random.Random(seed)
+    for _ in range(60):
+        days.day = START + timedelta(order.randrange(-30, 7 * 12 + 60))
+        with suppress(PrivacyError):
+            days.device.answer(manifest, {"cups": 3})
+    answered = sorted(entry.epoch for entry in days.device.reports())
+    assert set(answered) <= set(turns) and all(b - a >= 4 for a, b in pairwise(answered))
+    account = days.device.study_account(manifest)
+    assert account.turns == turns and account.study <= account.study_limit
+    assert len(answered) - Decimal("1e-9") < account.study <= len(answered)
 
 
 # --- rounds -----------------------------------------------------------------------------------------------------------

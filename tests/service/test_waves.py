@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import json
 import re
+import signal
+import subprocess
+import sys
 from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sottovoce.cli.collector.fragile import WAVE
 from sottovoce.client.participant import Participant
 from sottovoce.client.tick import Untimed
 from sottovoce.core.errors import PrivacyError
@@ -26,6 +30,7 @@ from sottovoce.service.stores.sqlite import SQLiteStore
 from sottovoce.study.export import write_waves
 from sottovoce.study.reading import StudyFileError, check_study, parse_study
 from sottovoce.study.study_plan import plan_study
+from tests.patience import PATIENCE
 from tests.service.studies import collecting, drawn, send, told
 
 START = date(2027, 3, 1)
@@ -301,3 +306,42 @@ def test_devices_and_collector_agree_on_waves_and_turns(tmp_path: Path) -> None:
                 answered[wave] += 1
         assert sum(answered) == 60 and answered[0] + answered[1] == 30 and min(answered) > 0
         assert [wave.results.reports for wave in collector.outcome(name).waves] == answered
+
+
+# --- killed ----------------------------------------------------------------------------------------------------------
+KILLED = """
+import sys, time
+from pathlib import Path
+from sottovoce.cli.collector import fragile
+from sottovoce.service.stores.sqlite import SQLiteStore
+from tests.service.studies import collecting, send
+from tests.service.test_waves import START, changed, wave_batches
+
+fragile.BEFORE_WAVE = 2
+fragile.die_in_wave(sys.argv[2])
+with SQLiteStore(Path(sys.argv[1])) as store, collecting(store, days=[START]) as collector:
+    name = collector.create(changed(every='every = "day"'), 4000)
+    for batch in wave_batches(collector, name, 0, 500, seed=1):
+        send(collector, name, batch)
+    time.sleep(120)  # the change of wave comes, and with it the end
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", WAVE)
+def test_a_collector_that_is_killed_in_a_change_of_wave_goes_on(tmp_path: Path, point: str) -> None:
+    """SIGKILL before each statement, and before the commit: what was acknowledged is counted once, in its wave."""
+    path = tmp_path / "store"
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(path), point], timeout=PATIENCE, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    days = [START + timedelta(1)]
+    with SQLiteStore(path) as store, collecting(store, days=days) as collector:
+        (name,) = collector.studies
+        again = [told(send(collector, name, one)) for one in wave_batches(collector, name, 0, 500, seed=1)]
+        assert sum(one[0] for one in again) + sum(one[1] for one in again) == 2000 and sum(one[1] for one in again)
+        for batch in wave_batches(collector, name, 1, 300, seed=2):
+            assert told(send(collector, name, batch))[1:] == (0, [], None)
+        upkeep(collector)
+        assert collector.study(name).row.epoch == 1
+        assert [(wave.number, wave.results.reports) for wave in collector.outcome(name).waves] == [(1, 2000), (2, 2000)]
+        operations.verify(store)

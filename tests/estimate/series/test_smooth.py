@@ -140,6 +140,16 @@ def test_a_smoothed_band_is_refused_and_the_unbiased_series_stays():
         series.smooth(period=7)
 
 
+def test_smoothed_values_of_a_panel_are_about_its_people():
+    """In every wave the same people: the noise alone. In a window: the population, whose sampling counts too."""
+    estimates = weeks([6_000] * 12, seed=4)
+    errors = [
+        Series.of(estimates, **people).smooth().std_errors.mean()
+        for people in ({"people": "same"}, {"people": "same", "window": 4}, {"people": "different"})
+    ]
+    assert errors[0] < errors[1] == errors[2]
+
+
 def test_few_calm_series_have_jumps():
     """At most one in 100 of calm series; here 3 of 300 or fewer, but for one run in 10,000."""
     rng = np.random.default_rng(9)

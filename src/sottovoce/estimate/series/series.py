@@ -235,7 +235,8 @@ class Series:
         """Estimate each epoch with the help of the others: less noise, and a bias that the intervals cover on average.
 
         A level that moves, a slope that moves, an irregular part and, with `period`, a season are weighed by how well
-        they predict the series. The unbiased values stay the result; these are a second opinion.
+        they predict the series. The unbiased values stay the result; these are a second opinion. Where the same people
+        answer in every epoch, smoothed values are about these people, else about the population.
 
         Args:
             period: The number of epochs of a season, such as 7 for days of a week. Default: none.
@@ -248,7 +249,8 @@ class Series:
             raise ParameterError("A series from memos is not smoothed: their noise stays from epoch to epoch.")
         if not np.isfinite(self.values).all():
             raise ParameterError("A value is not known in some epoch, so the series is not smoothed. Leave epochs out.")
-        target = Target.POPULATION if self.people == "different" else Target.SAMPLE
+        everyone = self.people == "same" and self.window == 1
+        target = Target.SAMPLE if everyone else Target.POPULATION
         if period is not None:
             check_integer("period", "smooth", period, 2, max(2, len(self.epochs) // 2))
         return smoothed(self, self.values, self.variances(target), period=period, online=online)
