@@ -53,6 +53,7 @@ from sottovoce_experiments.over_time import coverage as series_coverage
 from sottovoce_experiments.over_time import formulas as series_formulas
 from sottovoce_experiments.over_time import losses as series_losses
 from sottovoce_experiments.quantiles import declared as quantiles
+from sottovoce_experiments.quantiles import promise as quantile_promises
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.queries import compared as linear_queries
 from sottovoce_experiments.sets import baskets as set_baskets
@@ -121,6 +122,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
     published_quantiles.EXPERIMENT,
+    quantile_promises.EXPERIMENT,
     adaptive_decision.EXPERIMENT,
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,
