@@ -22,6 +22,8 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.key_means.evidence import at_truth
+from sottovoce.estimate.request import Target
 from sottovoce.mechanisms.group.common import mean_variance
 from sottovoce.study.planners.vector_mean import mean_coordinate_variance
 from sottovoce.study.power.overall import ORACLES
@@ -144,6 +146,20 @@ Each participant holds none, one or several of d items, at most m: "tick all tha
 - *bytes* and *cells* are those for d = 100.
 
 | name | what it is | d = 100 | d = 1,000 | bytes | cells |
+|---|---|---|---|---|---|
+"""
+
+
+KEYS = f"""
+## Keys with numbers
+
+Each participant holds some of d keys, at most m, each with a number. Numbers at epsilon {EPSILON} for m = 10, d = 100.
+
+- *share*: n times the exact variance of the share of a key that nobody holds.
+- *sum*: the same for the sum of its numbers, from -1 to 1, divided by n. The variance of a mean is about this one over
+  the squared share.
+
+| name | what it is | share | sum | bytes | cells |
 |---|---|---|---|---|---|
 """
 
@@ -313,6 +329,16 @@ def set_row(name: str) -> str:
     return f"| {' | '.join([*cells, str(size), str(small.cells)])} |\n"
 
 
+def key_row(name: str) -> str:
+    """A row of the table of mechanisms for keys with numbers."""
+    subject = sv.mechanism(name, sv.KeyValue(range(100), sv.Interval(-1, 1), 10), epsilon=EPSILON)
+    rare = np.full(100, 1e-12), np.zeros(100)
+    joint = at_truth(subject, rare, 1).covariance(Target.POPULATION)[0]
+    size = codec.payload_bytes(subject.channel)
+    cells = [f"`{name}`", plain(slots(name)[""]).rstrip("."), *(f"{joint[place, place]:.1f}" for place in (0, 1))]
+    return f"| {' | '.join([*cells, str(size), str(subject.cells)])} |\n"
+
+
 def test_row(name: str) -> str:
     test = sv.TestOf(sv.Frequency(sv.Integers(1, SIZE)), difference="0.01", overall=True)
     own = sv.plan(test, epsilon=EPSILON, power=0.8, methods=[name])
@@ -365,6 +391,7 @@ def page() -> str:
     parts += [attributes_head(), *map(attributes_row, several), *map(section, several)]
     sets = sv.names(sv.SetShares)
     parts += [SETS, *map(set_row, sets), *map(section, sets)]
+    parts += [KEYS, *map(key_row, keys := sv.names(sv.KeyMeans)), *map(section, keys)]
     parts += [TESTS, test_row("half-sets"), one_bit_row()]
     return "".join([*parts, *map(section, sv.names(HalfSets))])
 

@@ -76,12 +76,15 @@ QUESTIONS: tuple[tuple[Any, Sequence[Any]], ...] = (
     (sv.Box(0, 10, 3), [[0, 3.3, 10], [10, 10, 10], [0.1, 5, 9.75]]),
     (sv.Sparse(5, 1), [[], [[0, 1]], [[3, 0.25]], [[4, -1]]]),
     (sv.Sets(["bus", "car", "bike", "train"], 2), [[], ["bus"], ["train", "car"], ["bike", "train"]]),
+    (sv.KeyValue(["bus", "car", "bike"], sv.Integers(1, 5), 2), [[], [["bus", 5]], [["bike", 2], ["car", 1]]]),
     (sv.Ball(2, 3), [[0, 0, 0]]),
     (
         sv.Record({"group": sv.Integers(0, 2), "answer": sv.Integers(0, 1)}),
         [{"group": group, "answer": answer} for group in range(3) for answer in range(2)],
     ),
 )
+RATINGS = sv.KeyValue([f"film {number}" for number in range(40)], sv.Interval(0, 10), 3)
+RATED: list[Any] = [[], [["film 0", 0.5]], [["film 39", 10], ["film 3", 7.25], ["film 8", 0]]]
 # Beside the registry's first question: other sizes, and domains that are views.
 OTHERS: tuple[tuple[str, Any, Sequence[Any]], ...] = (
     ("grr", sv.Categories(["lark", "owl", "é"]), ["lark", "owl", "é"]),
@@ -97,6 +100,8 @@ OTHERS: tuple[tuple[str, Any, Sequence[Any]], ...] = (
     ("cells", sv.Sets(range(300), 3), [[], [0, 299], [3, 4, 5]]),
     ("options", sv.Sets(range(70), 70), [[], [0, 69], list(range(70))]),
     ("options", sv.Ranking(["bus", "car", "bike"]), [["car", "bus", "bike"], ["bike", "car", "bus"]]),
+    ("key-mask", RATINGS, RATED),
+    ("key-cells", RATINGS, RATED),
     ("square-wave", sv.Circle(24), [0, 12.5, 24]),
     ("square-wave", sv.Interval(0, 14, step="0.5"), [0, 3.5, 14]),
 )
@@ -262,6 +267,8 @@ DOMAINS: tuple[Any, ...] = (
     sv.Pair(sv.Categories(["lark", "owl"]), sv.Interval(0, 10)),
     sv.Box("-0.5", 1, 2),
     sv.Sparse(5, 1),
+    sv.KeyValue(["lark", "owl", "wren"], sv.Interval(0, 1), 2),
+    sv.KeyValue([2, 0, 1], sv.Integers(1, 3)),
     sv.Sets([2, 0, 1], 2),
     sv.Sets(["lark", "owl"]),
     Bins(sv.Interval(0, 1), ["0.1", "0.5", 1]),

@@ -53,10 +53,12 @@ from sottovoce_experiments.over_time import coverage as series_coverage
 from sottovoce_experiments.over_time import formulas as series_formulas
 from sottovoce_experiments.over_time import losses as series_losses
 from sottovoce_experiments.quantiles import declared as quantiles
+from sottovoce_experiments.quantiles import promise as quantile_promises
 from sottovoce_experiments.quantiles import published as published_quantiles
 from sottovoce_experiments.queries import compared as linear_queries
 from sottovoce_experiments.sets import baskets as set_baskets
 from sottovoce_experiments.sets import designs as set_designs
+from sottovoce_experiments.sets import key_values
 from sottovoce_experiments.sets import rankings as set_rankings
 from sottovoce_experiments.survey import tables as survey
 from sottovoce_experiments.tables import authors as table_authors
@@ -106,6 +108,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     set_designs.EXPERIMENT,
     set_baskets.EXPERIMENT,
     set_rankings.EXPERIMENT,
+    key_values.EXPERIMENT,
+    key_values.COVERAGE,
     table_designs.EXPERIMENT,
     table_coverage.EXPERIMENT,
     table_fits.EXPERIMENT,
@@ -118,6 +122,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     table_rounds.EXPERIMENT,
     quantiles.EXPERIMENT,
     published_quantiles.EXPERIMENT,
+    quantile_promises.EXPERIMENT,
     adaptive_decision.EXPERIMENT,
     adaptive_several.EXPERIMENT,
     range_search.EXPERIMENT,

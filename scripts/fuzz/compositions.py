@@ -15,6 +15,7 @@ from typing import Any
 
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit
 from sottovoce.core.channel import (
+    AskedKey,
     AskedMap,
     AskedOptions,
     Bits,
@@ -31,6 +32,7 @@ from sottovoce.core.channel import (
     Histogram,
     Hitting,
     Keyed,
+    KeyEnds,
     ListedSets,
     Mix,
     MultiplierMap,
@@ -43,6 +45,7 @@ from sottovoce.core.channel import (
     Public,
     Rounding,
     SampledCoordinates,
+    SampledKey,
     ShiftSets,
     SignedSets,
     Signs,
@@ -369,6 +372,24 @@ def options(maker: Maker, depth: int) -> Channel:
     return AskedOptions(items, maker.rng.randrange(1, items + 1), inner, maker.word)
 
 
+def keys_with_numbers(maker: Maker, depth: int) -> Channel:
+    keys, most = maker.rng.choice(((2, 1), (2, 2), (3, 2)))
+    vectors, kind = Sparse(keys, most, 1), maker.rng.randrange(3)
+    if kind == 0:
+        plain, ends = (
+            Hitting(items, most, 1, maker.units(floor_unit(1 - Fraction(items, items + most))))
+            for items in (keys, 2 * keys)
+        )
+        return KeyEnds(vectors, maker.rng.randrange(1, UNIT), plain, ends)
+    if kind == 1:
+        return AskedKey(vectors, Subset(3, 1, maker.units(UNIT // 3)), maker.word)
+    kept = maker.units(UNIT // 2)
+    inner = Then(Rounding(-1, 1, 1), Table([[kept, UNIT - kept], [UNIT - kept, kept]]))
+    groups = keys + most
+    key = Subset(groups, 1, maker.units(UNIT // groups))
+    return SampledKey(vectors, Keyed(key, inner, (UNIT // 2, UNIT // 2)))
+
+
 INDEXED: list[Make] = [subset, subset, bits, block, hyperplanes, table, window, noise]
 COMPOSED: list[Make] = [then, mix, chain, cohorts, public, public_then, rounded, each, fakes, keyed]
 APART: list[Make] = [
@@ -384,6 +405,7 @@ APART: list[Make] = [
     hitting,
     spread,
     options,
+    keys_with_numbers,
 ]
 
 

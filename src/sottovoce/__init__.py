@@ -12,15 +12,15 @@ _NAMES = {
     **{
         name: f"core.domain:{name}"
         for name in (
-            "Ball", "Box", "Categories", "Circle", "Integers", "Interval", "Pair", "Ranking", "Record", "Sets",
-            "Sparse", "Text",
+            "Ball", "Box", "Categories", "Circle", "Integers", "Interval", "KeyValue", "Pair", "Ranking",
+            "Record", "Sets", "Sparse", "Text",
         )
     },
     **{
         name: f"core.question:{name}"
         for name in (
             "Attributes", "Boxes", "Cdf", "CircularMean", "Distribution", "Frequency", "GroupMean",
-            "Joint", "Mean", "Quantile", "Range", "SetShares", "Variance", "VectorMean",
+            "Joint", "KeyMeans", "Mean", "Quantile", "Range", "SetShares", "Variance", "VectorMean",
         )
     },
     **{

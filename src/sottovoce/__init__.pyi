@@ -8,6 +8,7 @@ from sottovoce.core.domain import Categories as Categories
 from sottovoce.core.domain import Circle as Circle
 from sottovoce.core.domain import Integers as Integers
 from sottovoce.core.domain import Interval as Interval
+from sottovoce.core.domain import KeyValue as KeyValue
 from sottovoce.core.domain import Pair as Pair
 from sottovoce.core.domain import Ranking as Ranking
 from sottovoce.core.domain import Record as Record
@@ -30,6 +31,7 @@ from sottovoce.core.question import Distribution as Distribution
 from sottovoce.core.question import Frequency as Frequency
 from sottovoce.core.question import GroupMean as GroupMean
 from sottovoce.core.question import Joint as Joint
+from sottovoce.core.question import KeyMeans as KeyMeans
 from sottovoce.core.question import Mean as Mean
 from sottovoce.core.question import Quantile as Quantile
 from sottovoce.core.question import Range as Range
@@ -95,6 +97,8 @@ __all__ = [
     "Integers",
     "Interval",
     "Joint",
+    "KeyMeans",
+    "KeyValue",
     "Mean",
     "Mechanism",
     "MismatchError",

@@ -29,6 +29,7 @@ from sottovoce.files.counts import CountedRows, account, fold_arms
 from sottovoce.tally.tally import Tally
 
 PAIR = sv.Pair(sv.Categories(["a", "b", "c"]), sv.Interval(0, 1))
+RATINGS = sv.KeyValue(range(20), sv.Interval(0, 1), 3)
 RECORD = {"sex": "f", "age": 3}
 BY_STATISTIC = {
     "outputs": ("grr", sv.Integers(0, 299), 0),
@@ -37,6 +38,8 @@ BY_STATISTIC = {
     "supports by hashing": ("olh", sv.Integers(0, 15), 0),
     "items": ("mask", sv.Sets(range(90), 9), [0, 7]),
     "items in cells": ("cells", sv.Sets(range(90), 9), [0, 7]),
+    "ends": ("key-mask", RATINGS, {0: 0.5, 7: 1}),
+    "states": ("key-options", RATINGS, {0: 0.5, 7: 1}),
     "asked of sets": ("options", sv.Sets(range(90), 90), [0, 7]),
     "asked": ("d-bit-flip", sv.Integers(0, 15), 0),
     "seeds": ("flh", sv.Integers(0, 15), 0),

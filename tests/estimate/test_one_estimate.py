@@ -82,8 +82,8 @@ def test_a_decoder_is_given_by_name_or_as_an_object() -> None:
 @pytest.mark.parametrize(
     ("name", "values", "domain", "known"),
     [
-        ("grr", None, NUMBERS, "base-cut, em, linear, norm-mul, norm-sub, normalise, simplex, small-sample"),
-        ("rappor", None, NUMBERS, "base-cut, lasso, linear, norm-mul, norm-sub, normalise, simplex"),
+        ("grr", None, NUMBERS, "base-cut, calibrate, em, linear, norm-mul, norm-sub, normalise, simplex, small-sample"),
+        ("rappor", None, NUMBERS, "base-cut, calibrate, lasso, linear, norm-mul, norm-sub, normalise, simplex"),
         ("nprr", None, NUMBERS, "linear, range"),
         ("duchi-linf", [[0.5, -0.5]] * 200, sv.Box(-1, 1, dimensions=2), "linear, range"),
         ("priv-unit", [[0.5, -0.5, 0.1]] * 200, sv.Ball(1, 3), "ball, linear"),

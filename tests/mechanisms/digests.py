@@ -37,6 +37,7 @@ QUESTIONS: tuple[tuple[Any, Sequence[Any]], ...] = (
     (sv.Box(0, 10, 3), [(0, 3.3, 10), (10, 10, 10), (0.1, 5, 9.75)]),
     (sv.Sparse(5, 1), [{}, {0: 1}, {3: 0.25}, {4: -1}]),
     (sv.Sets(range(9), 3), [[], [0], [3, 8], [8, 1, 4]]),
+    (sv.KeyValue(range(9), sv.Interval(0, 10), 3), [{}, {0: 3.3}, {8: 10, 3: 0}, {1: 5, 8: 9.75, 4: 0.1}]),
     (sv.Ball(2, 3), [(0, 0, 0), (2, 0, 0), (0.5, -0.5, 1)]),
     (
         sv.Record({"group": sv.Integers(0, 2), "answer": sv.Integers(0, 1)}),

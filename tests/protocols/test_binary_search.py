@@ -53,7 +53,7 @@ def test_the_number_of_people_for_an_error_keeps_its_promise() -> None:
 def test_rounds_with_a_curve_are_more_precise() -> None:
     law = QuantileLaw(np.linspace(0, 1, 65) ** 1.5, np.linspace(0, 1, 65), ties=False)
     halving, curve = (
-        np.mean([error_of(protocol, law, seed) ** 2 for seed in range(20)])
+        np.mean([error_of(protocol, law, seed) ** 2 for seed in range(40)])
         for protocol in (QuantileBinarySearch(UNIT, "0.5", 1, 20_000), QuantileRounds(UNIT, ["0.5"], 1, 20_000))
     )
     assert curve < halving / 1.5

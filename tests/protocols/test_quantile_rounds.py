@@ -19,7 +19,7 @@ from sottovoce.protocols.play import State
 from sottovoce.protocols.quantile.answers import ThresholdAnswers
 from sottovoce.protocols.quantile.curve import ThresholdCurve
 from sottovoce.protocols.quantile.ordered import likely_places, ratios
-from sottovoce.protocols.quantile.placing import RoundSize, as_thresholds, bracket, next_places
+from sottovoce.protocols.quantile.placing import RoundSize, as_thresholds, next_places
 from sottovoce.protocols.quantile.rounds import QuantileRounds
 from sottovoce.protocols.quantile.sequence import _bets, gains, sequence
 from sottovoce.protocols.simulate import rounds
@@ -83,7 +83,8 @@ def test_the_next_thresholds_surround_the_quantile_and_come_closer() -> None:
     near = next_places(ThresholdCurve.of(more), 0.5, RoundSize(200_000, 1_000_000, last=True))
     for places in (wide, near):
         assert places.min() < 0.5 < places.max()
-    assert np.ptp(near) < np.ptp(wide) / 2
+    assert np.ptp(near) < np.ptp(wide)
+    assert np.ptp(np.quantile(near, [0.25, 0.75])) < np.ptp(np.quantile(wide, [0.25, 0.75])) / 2
 
 
 def test_a_piece_that_may_hide_a_heap_gets_more_thresholds_than_a_straight_curve_needs() -> None:
@@ -109,14 +110,33 @@ def test_a_value_at_a_tie_is_a_quantile_of_all_shares_from_below_it_to_up_to_it(
     assert law.holds(Bounds(np.array([value]), np.array([value])), level) == (error == 0)
 
 
-def test_the_bracket_uses_averages_of_neighbours() -> None:
+def test_an_estimate_a_hair_beside_a_heap_has_a_small_error_only_up_to_a_part_of_the_range() -> None:
+    """40 % of all answers lie between 0.5 and 0.501; 30 % on either side of it."""
+    law = QuantileLaw(np.array([0, 0.3, 0.7, 1]), np.array([0, 0.5, 0.501, 1]), ties=False)
+    assert law.error(0.4999, 0.5) == pytest.approx(0.2, abs=1e-3)
+    assert law.error(0.4999, 0.5, 1) == 0.0
+    assert law.error(0.49, 0.5, 1) == pytest.approx(0.5 - 0.3 * (0.49 + 1 / 1024) / 0.5)
+
+
+def test_thresholds_reach_all_places_that_the_likelihood_leaves_and_no_other() -> None:
+    """Shares are the square of the place, so that the median is near 0.7; each threshold alone says little."""
     below = {f"{i / 32}": (i / 32) ** 2 for i in range(1, 32)}
     answers = expected_answers(below, 300)
-    first, last = bracket(answers, 0.5)
-    places = [0.0, *answers.thresholds, 1.0]
-    assert 0.3 < places[first] < 0.5**0.5 < places[last] < 0.95
-    alone = answers.below + 3 * np.sqrt(answers.variance(answers.below) / 300) < 0.5
-    assert places[first] > answers.thresholds[alone].max()
+    places, doubts = [0.0, *answers.thresholds.tolist(), 1.0], ratios(answers, 0.5)
+    possible = np.flatnonzero(doubts <= 3.5**2)
+    next_ones = next_places(ThresholdCurve.of(answers), 0.5, RoundSize(3_000, 100_000, last=True))
+    assert places[possible[0]] <= next_ones.min() < 0.65 and 0.75 < next_ones.max() <= places[possible[-1] + 1]
+    assert next_ones.min() > 0.3 and next_ones.max() < 0.95
+
+
+def test_a_place_that_the_curve_rules_out_and_the_likelihood_does_not_is_asked_about() -> None:
+    """Shares are 0.49 from 0.3 to 0.7, so the median may lie in any piece there; the curve reaches it near 0.71."""
+    below = {f"{place:.2f}": 0.49 for place in np.arange(0.3, 0.71, 0.04)} | {"0.75": 0.9}
+    answers = expected_answers(below, 4_000)
+    doubts = ratios(answers, 0.5)
+    assert doubts[-1] > 100 and (doubts[:-1] < 4).all()
+    places = next_places(ThresholdCurve.of(answers), 0.5, RoundSize(40_000, 100_000, last=True))
+    assert (places < 0.6).sum() >= 3 and (places > 0.7).sum() >= 3
 
 
 def test_thresholds_have_few_digits_and_are_possible_answers_where_there_is_a_step() -> None:

@@ -176,6 +176,7 @@ def test_a_certain_far_place_is_narrowed_down_and_included() -> None:
     assert 720 < best < 1000
 
 
+@pytest.mark.slow
 def test_a_far_place_is_found(seed: int) -> None:
     """5 % of the answers at 700, in a domain up to 10,000: at epsilon 4 nearly every search includes them."""
     rng = np.random.default_rng(seed)

@@ -39,6 +39,7 @@ NOT_IN_STUDIES = {
     "attributes": sv.Attributes(sv.Record({"a": HOURS})),
     "density": Density(HOURS),
     "half-sets": HalfSets(HOURS),
+    "key-means": sv.KeyMeans(sv.KeyValue(range(3), HOURS)),
 }
 
 

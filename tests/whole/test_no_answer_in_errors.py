@@ -47,6 +47,7 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "level": (domains.Level(AGES, 2, 1), 3),
     "merged": (domains.Merged(AGES, tuple(code // 2 for code in range(AGES.size or 0))), 3),
     "cells": (domains.Cells(domains.Pair(sv.Categories(["f", "m"]), sv.Categories(["yes", "no"])), 0), ("f", "yes")),
+    "key-value": (domains.KeyValue(["lark", "owl", "wren"], SIDE, 2), {"owl": 0.25}),
     "pair": (domains.Pair(sv.Categories(["f", "m"]), SIDE), ("f", 0.25)),
     "powers": (domains.Powers(SIDE), 0.25),
     "prefix": (domains.Prefix(AGES, 2), 3),

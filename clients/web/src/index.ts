@@ -7,7 +7,7 @@ import { openStore } from "./device/store";
 import { Study, type Options } from "./device/study";
 import { Manifest } from "./manifest";
 import { Mechanism } from "./mechanism";
-import { RARE, SELDOM, TABLES } from "./seldom";
+import { KEYS, RARE, SELDOM, TABLES } from "./seldom";
 
 export { SottovoceError } from "./core/errors";
 export type { Meaning } from "./device/meaning";
@@ -26,6 +26,7 @@ async function load(source: unknown): Promise<void> {
   if (some(SELDOM)) await part(import("./vector/index"));
   if (some(RARE)) await part(import("./channel/rare"));
   if (some(TABLES)) await part(import("./tables/index"));
+  if (some(KEYS)) await part(import("./tables/keys"));
 }
 
 /** Coins from a seed: for simulations and tests, never for privacy. */

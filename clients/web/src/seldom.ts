@@ -6,3 +6,5 @@ export const SELDOM = [...VECTORS, "sparing", "cells", "digit", "vector-part"];
 export const RARE = ["chain", "cohorts", "fakes", "histogram", "projective"];
 /** What only questions about records and sets of items need. */
 export const TABLES = ["record", "parities", "sets", "ranking", "hitting", "spread", "options"];
+/** What only questions about keys with numbers need. */
+export const KEYS = ["key-value", "key-ends", "asked-key", "sampled-key"];

@@ -9,6 +9,7 @@ import { DOMAINS } from "../src/domain/domain";
 import "../src/mechanism";
 import "../src/channel/rare";
 import "../src/tables/index";
+import "../src/tables/keys";
 import "../src/vector/index";
 import { load } from "./vectors";
 

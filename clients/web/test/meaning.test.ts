@@ -5,6 +5,7 @@ import { meaning } from "../src/device/meaning";
 import { Manifest } from "../src/manifest";
 import "../src/channel/rare";
 import "../src/tables/index";
+import "../src/tables/keys";
 import "../src/vector/index";
 import { load } from "./vectors";
 

@@ -9,6 +9,7 @@ import type { Coins } from "../src/core/coins";
 import type { Mechanism } from "../src/mechanism";
 import "../src/channel/rare";
 import "../src/tables/index";
+import "../src/tables/keys";
 import { seeded as fromSeed } from "../src/vector/index";
 
 export function load(name: string): any {

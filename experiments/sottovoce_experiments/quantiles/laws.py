@@ -79,9 +79,13 @@ class QuantileLaw:
         """The share of answers below a threshold."""
         return float(np.interp(threshold, self.edges, self.heights))
 
-    def error(self, value: float, level: float) -> float:
-        """How far the level is from the shares of answers below a value, and up to it."""
-        low, high = self.below(value), self.below(value + 1 if self.ties else value)
+    def error(self, value: float, level: float, parts: int = 0) -> float:
+        """How far the level is from the shares of answers below a value, and up to it.
+
+        With a number of parts of 1 / 1,024 of the range, the value may move by so much to either side first.
+        """
+        reach = parts * (self.edges[-1] - self.edges[0]) / PARTS
+        low, high = self.below(value - reach), self.below((value + 1 if self.ties else value) + reach)
         return max(low - level, level - high, 0.0)
 
     def width(self, bounds: Bounds) -> float:

@@ -36,3 +36,17 @@ def methods(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_xlabel("error over the floor")
     axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left", fontsize="small")
     return figure
+
+
+def promises(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """The root mean square error by the error that was promised, with a line for each distribution."""
+    figure, axes = plain(experiment.title)
+    for name in dict.fromkeys(row["data"] for row in rows):
+        own = sorted((row for row in rows if row["data"] == name), key=lambda row: float(row["promised"]))
+        axes.plot([row["promised"] for row in own], [row["rmse"] for row in own], "o", label=name)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("error of the share that is promised")
+    axes.set_ylabel("root mean square error of the share")
+    axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left", fontsize="small")
+    return figure

@@ -40,8 +40,11 @@ SEARCHES: dict[str, PublishedSearch] = {
     "minimum by binary search": PublishedSearch(
         "Fukuchi, Yu, Sakuma 2022", lambda domain, people: QuantileBinarySearch.minimum(domain, EPSILON, people)
     ),
-    "gradient steps": PublishedSearch(
-        "Duchi, Jordan, Wainwright 2018", lambda domain, people: QuantileGradient(domain, "0.5", EPSILON, people)
+    "gradient steps, 10 batches": PublishedSearch(
+        "Duchi, Jordan, Wainwright 2018", lambda domain, people: QuantileGradient(domain, "0.5", EPSILON, people, 10)
+    ),
+    "gradient steps, 100 batches": PublishedSearch(
+        "Duchi, Jordan, Wainwright 2018", lambda domain, people: QuantileGradient(domain, "0.5", EPSILON, people, 100)
     ),
     "prefix queries": PublishedSearch(
         "Cormode, Kulkarni, Srivastava 2019",

@@ -20,6 +20,7 @@ from sottovoce_experiments.experiment import Row
 from sottovoce_experiments.quantiles.laws import QuantileLaw
 
 EARLY = 3  # rounds of a search that is closed early
+NEARBY = 1  # parts of 1 / 1,024 of the range that an estimate may be beside the quantile, in the second error
 SEQUENCES = 4  # one of so many runs has its confidence sequence computed, after every round
 
 
@@ -55,11 +56,12 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     epsilon, n, level = point["epsilon"], point["n"], point["quantile"]
     protocol = QuantileRounds(law.domain, [Decimal(str(level))], Decimal(str(epsilon)), n)
     least = floor(epsilon, level, n)
-    ratios, likely, ever, early, widths, longest = [], [], [], [], [], []
+    ratios, nearby, likely, ever, early, widths, longest = [], [], [], [], [], [], []
     for run in range(runs):
         state = searched(law, protocol, np.random.default_rng([seed % (1 << 63), run]))
         estimate = state.estimates["quantile"]
         ratios.append(law.error(estimate.value, level) / least)
+        nearby.append(law.error(estimate.value, level, NEARBY) / least)
         likely.append(law.holds(estimate.ci(), level))
         answers = protocol.evidence(state.history).rounds
         rounds = [ThresholdQuantiles(answers[: done + 1], protocol.question) for done in range(len(answers))]
@@ -74,6 +76,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     return [
         {
             "ratio": rmse,
+            "nearby": float(np.sqrt(np.square(nearby).mean())),
             "std_error": float(squares.std(ddof=1) / np.sqrt(runs) / 2 / max(rmse, 1e-12)),
             "coverage": float(np.mean(likely)),
             "early": float(np.mean(early)),

@@ -54,3 +54,38 @@ def distances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
     axes.set_ylabel("Kendall's distance")
     axes.legend()
     return figure
+
+
+def key_variances(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Variances of shares and of sums of each method."""
+    return _dots(
+        experiment, rows, ("share", "sum"), ("keys", "most", "epsilon", "method"), "n times the variance", "log"
+    )
+
+
+def key_coverage(experiment: Experiment, rows: Sequence[Row]) -> Figure:
+    """Coverage of means and of shares of each method."""
+    return _dots(experiment, rows, ("means", "shares", "few"), ("method", "epsilon"), "intervals that hold the truth")
+
+
+def _dots(
+    experiment: Experiment,
+    rows: Sequence[Row],
+    kinds: Sequence[str],
+    lead: Sequence[str],
+    ylabel: str,
+    scale: str = "linear",
+) -> Figure:
+    """A mark for each number of each row."""
+    figure = Figure(figsize=(6.4, 4.8))
+    axes = figure.subplots()
+    axes.set_title(experiment.title, fontsize="medium")
+    for kind in kinds:
+        shown = [(place, row[kind]) for place, row in enumerate(rows) if row[kind] is not None]
+        axes.plot(*zip(*shown, strict=True), ".", label=kind)
+    axes.set_yscale(scale)
+    names = [", ".join(str(row[name]) for name in lead) for row in rows]
+    axes.set_xticks(range(len(rows)), names, rotation=90, fontsize=5)
+    axes.set_ylabel(ylabel)
+    axes.legend()
+    return figure

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sottovoce.core.domain.ball import Ball
     from sottovoce.core.domain.circle import Circle
     from sottovoce.core.domain.fields import VectorPart
+    from sottovoce.core.domain.key_value import KeyValue
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Record
     from sottovoce.core.domain.powers import Powers
@@ -79,6 +80,16 @@ def _sparse(domain: Sparse, channel: Channel) -> None:
             numbers = count_text(slots.dimensions), count_text(slots.most), decimal_text(slots.bound)
             taken = "{} dimensions with at most {} numbers up to {}".format(*numbers)
         raise MismatchError(f"A {channel.kind} channel for {taken} does not fit this domain of sparse vectors.")
+
+
+def _key_value(domain: KeyValue, channel: Channel) -> None:
+    known = slots_of(channel)
+    shape = (len(domain.keys), domain.most, 1)
+    if known is None or (known.dimensions, known.most, int(known.bound)) != shape:
+        raise MismatchError(
+            f"This {channel.kind} channel does not fit keys with numbers: at most {domain.most} of {len(domain.keys)}"
+            " keys."
+        )
 
 
 def _sets(domain: SetDomain, channel: Hitting | Spread | AskedOptions) -> None:
@@ -161,6 +172,7 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("vector-part", "each", _parts),
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
+    *(("key-value", node, _key_value) for node in ("key-ends", "asked-key", "sampled-key")),
     *((kind, node, _sets) for kind in ("sets", "ranking") for node in ("hitting", "spread", "options")),
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),

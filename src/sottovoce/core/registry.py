@@ -22,6 +22,7 @@ from sottovoce.core.question import (
     Frequency,
     GroupMean,
     HalfSets,
+    KeyMeans,
     Mean,
     Question,
     SetShares,
@@ -117,6 +118,13 @@ SETS = {
     "options": "mechanisms.sets.options:build",
     "padding-sampling": "mechanisms.sets.mask:padding_sampling",
 }
+KEY_VALUES = {
+    "key-mask": "mechanisms.key_values.ends:mask",
+    "key-cells": "mechanisms.key_values.ends:cells",
+    "key-options": "mechanisms.key_values.asked:options",
+    "pckv-grr": "mechanisms.key_values.pckv:grr",
+    "privkv": "mechanisms.key_values.asked:privkv",
+}
 BOXES = {
     "torus-wave": "design.boxes:build",
 }
@@ -133,6 +141,7 @@ BY_QUESTION: dict[type[Question], dict[str, str]] = {
     Distribution: DISTRIBUTIONS,
     HalfSets: HALF_SETS,
     SetShares: SETS,
+    KeyMeans: KEY_VALUES,
     Boxes: BOXES,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}

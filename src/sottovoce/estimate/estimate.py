@@ -20,6 +20,7 @@ from sottovoce.estimate.candidates import Selection
 from sottovoce.estimate.decoder import OWN_LEVELS, Decoder, Fit, as_decoder
 from sottovoce.estimate.decoders.linear import LinearDecoder
 from sottovoce.estimate.evidence import Bounds, Evidence, Floats, most_excess
+from sottovoce.estimate.largest import Largest
 from sottovoce.estimate.request import IntervalRequest, Method, PoorIntervalWarning, Target, check_level
 from sottovoce.estimate.show.estimate import ShownEstimate
 from sottovoce.estimate.show.remarks import outside, reach, remark
@@ -52,7 +53,7 @@ class NotOfferedError(ParameterError, AttributeError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate(ShownEstimate, _OfSomeRoom):
+class Estimate(ShownEstimate, Largest, _OfSomeRoom):
     """Hold the estimated answer to a question, with standard errors and intervals for the population.
 
     Values are unbiased unless `decoder` says otherwise, so shares may be negative by chance. Estimates of distributions

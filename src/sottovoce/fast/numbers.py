@@ -28,6 +28,7 @@ from sottovoce.core.domain import (
     Fields,
     Integers,
     Interval,
+    KeyValue,
     Pair,
     Powers,
     Ranking,
@@ -48,12 +49,14 @@ from sottovoce.fast.double_double import HALF_ULP, WHOLE, Positions, halves, loc
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
 from sottovoce.fast.item_sets import set_codes
 from sottovoce.fast.kernels.compose.mix import positions
+from sottovoce.fast.key_values import key_value_codes
 from sottovoce.fast.slots import slot_code, slot_codes
 from sottovoce.fast.square_positions import square_positions
 from sottovoce.fast.threads import run
 from sottovoce.fast.vectors import rectangle, rows_of, vector_positions
 
 _CHUNK = 1 << 17
+_SLOTTED = {Sparse.kind: slot_codes, KeyValue.kind: key_value_codes}
 
 
 def batch_codes(mechanism: Mechanism, values: Any, *, threads: int | None = None) -> NDArray[Any]:
@@ -75,9 +78,14 @@ def _codes(domain: Domain, channel: Channel, values: Any, threads: int | None) -
     return encode_numbers(domain, rounding, values, threads=threads)
 
 
-@_codes.register
-def _(domain: Sparse, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
-    return slot_codes(domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads))
+@_codes.register(KeyValue)
+@_codes.register(Sparse)
+def _(domain: KeyValue | Sparse, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+    coded: Any = _SLOTTED[domain.kind]
+    rows: NDArray[Any] = coded(
+        domain, need(channel, Slotted).slots.grid, values, partial(encode_numbers, threads=threads)
+    )
+    return rows
 
 
 @_codes.register(Ranking)

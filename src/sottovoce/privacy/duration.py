@@ -28,7 +28,7 @@ from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.channel import Subset
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
-from sottovoce.core.domain import Box, Domain, Integers, Interval, Pair, Record, Sets, Sparse
+from sottovoce.core.domain import Box, Domain, Integers, Interval, KeyValue, Pair, Record, Sets, Sparse
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
@@ -40,6 +40,7 @@ from sottovoce.core.question import (
     Frequency,
     GroupMean,
     HalfSets,
+    KeyMeans,
     Mean,
     Question,
     SetShares,
@@ -69,6 +70,12 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
         (Integers(0, 1), (("first category, last category", 0, 1),)),
     ),
     SetShares: ((Sets(range(12), 3), (("nothing, as much as possible", [], [0, 5, 11]),)),),
+    KeyMeans: (
+        (
+            KeyValue(range(12), Interval(-1, 1), 3),
+            (("nothing, as much as possible", {}, {0: LONG, 5: LONG, 11: LONG}), (DIGITS, {0: SHORT}, {0: LONG})),
+        ),
+    ),
     HalfSets: ((Integers(0, 15), (("first category, last category", 0, 15),)),),
     Mean: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
     Distribution: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),

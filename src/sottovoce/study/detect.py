@@ -12,7 +12,8 @@ from collections.abc import Callable
 from scipy.special import bdtrc, ndtri
 
 from sottovoce.core.channel import Contrast
-from sottovoce.core.channel.shapes import contrast_of, shared_rates
+from sottovoce.core.channel.facets import facet
+from sottovoce.core.channel.shapes import Asking, Naming, contrast_of, shared_rates
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, check_people, reject
@@ -36,12 +37,21 @@ def smallest_share(
         if not isinstance(value, float) or not 0 < value < 1:
             raise reject(name, OWNER, "a number in (0, 1)", value)
     rates, contrast = shared_rates(mechanism.channel), contrast_of(mechanism.channel)
+    named = facet(mechanism.channel, Naming)
+    if named is not None:
+        rates, n = named.item_rates(), _reports_of_item(mechanism, n)
     alpha = (1 - level) / among / 2  # one side of a two-sided interval
     if contrast is not None:
         return _from_scores(n, contrast, alpha, power)
     if rates is None:
         raise ParameterError(f"The smallest share that {mechanism.name} distinguishes from zero has no closed form.")
     return _from_supports(n, float(rates.own), float(rates.other), alpha, power)
+
+
+def _reports_of_item(mechanism: Mechanism, n: int) -> int:
+    """How many of n reports about sets are about one item: all, unless public words choose some items."""
+    asking = facet(mechanism.channel, Asking)
+    return n if asking is None else n * asking.asked[0].asked // asking.asked[0].k
 
 
 def _from_supports(n: int, own: float, other: float, alpha: float, power: float) -> float | None:

@@ -68,6 +68,9 @@ KINDS["half-sets"] = lambda seed: estimated(sv.mechanism("half-sets", LINE, epsi
 KINDS["set-shares"] = lambda seed: estimated(
     sv.mechanism("mask", sv.Sets(range(4), 2), epsilon=3), [[0], [], [1, 3]], seed
 )
+KINDS["key-means"] = lambda seed: estimated(
+    sv.mechanism("key-mask", sv.KeyValue(range(4), LINE, 2), epsilon=4), [{0: 1}, {}, {1: 5, 3: 2}, {1: 6}], seed
+)
 KINDS["boxes"] = lambda seed: estimated(sv.mechanism("torus-wave", RECORD, epsilon=3), PEOPLE, seed)
 NO_DIFFERENCE = {"circular-mean"}
 RANKS = [["bus", "car", "bike"], ["car", "bus", "bike"], ["bike", "car", "bus"]]

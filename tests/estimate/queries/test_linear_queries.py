@@ -35,6 +35,7 @@ def test_answers_from_expected_reports_are_the_means_of_the_numbers() -> None:
         assert error**2 * n == pytest.approx(reports @ row**2 - (reports @ row) ** 2, rel=1e-3, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_answers_from_vectors_are_near_the_truth(seed: int) -> None:
     """A wrong centre, or columns taken for rows, would move an answer by many standard errors."""
     answers = ["red"] * 6000 + ["green"] * 3000 + ["blue"] * 3000
@@ -83,6 +84,7 @@ def test_projected_answers_have_the_intervals_of_unbiased_ones() -> None:
     assert near.fit is not None and near.fit.gap < 1e-3
 
 
+@pytest.mark.slow
 def test_queries_in_turn_hold_all_at_once(seed: int) -> None:
     """The second query depends on the first answer; each is asked of people of its own."""
     turns = QueriesInTurn(COLOURS, 3, 4)

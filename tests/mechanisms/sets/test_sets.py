@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import hypergeom
+from scipy.stats import binom, hypergeom
 
 import sottovoce as sv
 from sottovoce.core.exact import law
@@ -17,6 +17,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.set_shares.evidence import from_cells
 from sottovoce.mechanisms.sets.mask import best_size
+from sottovoce.study.detect import smallest_share
 from sottovoce.tally.tally import report_cells
 from sottovoce.testing import check_mechanism
 
@@ -329,3 +330,18 @@ def test_hits_of_every_size_are_equally_likely_up_to_rounding() -> None:
     for code in channel.codes():
         levels = sorted({round(math.log(float(chance)), 9) for chance in law(channel, code).values()})
         assert len(levels) == 2 and levels[1] - levels[0] == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "items", "most"), [("mask", 50, 5), ("cells", 200, 5), ("options", 8, 8)])
+def test_the_smallest_share_that_is_found_is_that_of_the_binomial_law(name: str, items: int, most: int) -> None:
+    """The exact interval of all items at once excludes zero from a count on, which is reached with probability 0.95."""
+    n, subject = 40_000, sv.mechanism(name, sv.Sets(range(items), most), epsilon=2)
+    share: Any = smallest_share(subject, n, power=0.95, among=items)
+    channel: Any = subject.channel
+    own, other = map(float, channel.item_rates())
+    reports = n * channel.window.asked // items if name == "options" else n
+    critical = int(binom.isf(0.025 / items, reports, other)) + 1  # the least count whose upper tail is that small
+    assert binom.sf(critical - 1, reports, other) <= 0.025 / items < binom.sf(critical - 2, reports, other)
+    assert binom.sf(critical - 1, reports, other + share * (own - other)) == pytest.approx(0.95, abs=1e-6)
+    plan = sv.plan(sv.SetShares(sv.Sets(range(items), most)), epsilon=2, participants=n, methods=[name])
+    assert f"{100 * share:.2g} % of people" in plan.advice

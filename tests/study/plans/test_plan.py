@@ -57,6 +57,7 @@ CASES = {
     "attributes": Case(sv.Attributes(sv.Record({"a": GROUPS, "b": sv.Integers(0, 7)}))),
     "tables": Case(sv.Joint(sv.Record({"a": GROUPS, "b": sv.Integers(0, 7), "c": sv.Integers(0, 1)}))),
     "boxes": Case(sv.Boxes(sv.Record({"a": sv.Integers(0, 3), "b": sv.Integers(0, 7)})), points=1),
+    "key-means": Case(sv.KeyMeans(sv.KeyValue(range(12), sv.Interval(0, 10), 3))),
     "set-shares": Case(sv.SetShares(sv.Sets(range(12), 3))),
     "half-sets": Case(HalfSets(sv.Integers(0, 39), 4)),
 }

@@ -8,6 +8,7 @@ from sottovoce.core.late import attribute, by_name
 # "core.channel.finite.bits:Bits" are those of the module "fast.kernels.finite.bits".
 NODES = {
     "bits": "core.channel.finite.bits:Bits",
+    "asked-key": "core.channel.vector.key_values:AskedKey",
     "block": "core.channel.finite.block:Block",
     "cap": "core.channel.vector.sphere:Cap",
     "chain": "core.channel.compose.stages:Chain",
@@ -18,6 +19,7 @@ NODES = {
     "histogram": "core.channel.compose.histogram:Histogram",
     "hitting": "core.channel.finite.hitting:Hitting",
     "hints": "core.channel.vector.sign_hints:Hints",
+    "key-ends": "core.channel.vector.key_values:KeyEnds",
     "keyed": "core.channel.compose.keyed:Keyed",
     "mix": "core.channel.compose.mix:Mix",
     "noise": "core.channel.numeric.noise:Noise",
@@ -26,6 +28,7 @@ NODES = {
     "projected": "core.channel.vector.projected:Projected",
     "public": "core.channel.compose.public:Public",
     "rounding": "core.channel.numeric.rounding:Rounding",
+    "sampled-key": "core.channel.vector.key_values:SampledKey",
     "sampled-coordinates": "core.channel.vector.sampled:SampledCoordinates",
     "signs": "core.channel.vector.signs:Signs",
     "sparing": "core.channel.finite.sensitive_response:Sparing",

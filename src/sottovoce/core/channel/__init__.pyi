@@ -41,6 +41,9 @@ from sottovoce.core.channel.numeric.noise import Noise as Noise
 from sottovoce.core.channel.numeric.rounding import Rounding as Rounding
 from sottovoce.core.channel.numeric.window import Window as Window
 from sottovoce.core.channel.vector.half_space import HalfSpace as HalfSpace
+from sottovoce.core.channel.vector.key_values import AskedKey as AskedKey
+from sottovoce.core.channel.vector.key_values import KeyEnds as KeyEnds
+from sottovoce.core.channel.vector.key_values import SampledKey as SampledKey
 from sottovoce.core.channel.vector.place import Place as Place
 from sottovoce.core.channel.vector.place import SignedSets as SignedSets
 from sottovoce.core.channel.vector.place import Slots as Slots

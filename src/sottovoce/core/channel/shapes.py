@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sottovoce.core.channel.compose.keyed import Keyed
     from sottovoce.core.channel.compose.maps import AskedMap
     from sottovoce.core.channel.finite.block import Block
+    from sottovoce.core.channel.vector.key_values import AskedKey, KeyEnds
     from sottovoce.core.channel.vector.sphere import Cap, SummandScale
 
 
@@ -171,6 +172,30 @@ class Itemised(Naming):
     @abstractmethod
     def elements(self) -> int:
         """How many elements there are: the items first, then the fillers."""
+
+
+class ByEnds(Facet):
+    """An answer is keys with numbers, and a report is about the keys held or about the ends of their numbers."""
+
+    lacking = "are not about keys and ends"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def by_ends(self) -> KeyEnds:
+        """The node that chooses between keys and ends."""
+
+
+class ByState(Facet):
+    """An answer is keys with numbers, and a report is about the state of one key that public words choose."""
+
+    lacking = "are not about one key"
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def by_state(self) -> AskedKey:
+        """The node that randomizes the state."""
 
 
 class Clamped(Facet):

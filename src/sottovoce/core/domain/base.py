@@ -29,6 +29,7 @@ KINDS = {
     "fields": "core.domain.fields:Fields",
     "integers": "core.domain.plain:Integers",
     "interval": "core.domain.plain:Interval",
+    "key-value": "core.domain.key_value:KeyValue",
     "pair": "core.domain.pair:Pair",
     "level": "core.domain.views:Level",
     "merged": "core.domain.views:Merged",
@@ -105,6 +106,11 @@ class Domain(Declared, ABC):
     @property
     def listed(self) -> Domain | None:
         """The items as a domain of their own, where an answer is a set of items."""
+        return None
+
+    @property
+    def keyed(self) -> Domain | None:
+        """The keys as a domain of their own, where an answer is some keys with a number each."""
         return None
 
     @property

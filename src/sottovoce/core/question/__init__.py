@@ -23,6 +23,7 @@ QUESTIONS = {
     "circular-mean": "core.question.circular_mean:CircularMean",
     "half-sets": "core.question.half_sets:HalfSets",
     "boxes": "core.question.boxes:Boxes",
+    "key-means": "core.question.key_means:KeyMeans",
 }
 # Protocols ask several questions; a mechanism asks one, so that no specification names this kind.
 _OTHERS = (

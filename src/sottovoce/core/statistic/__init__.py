@@ -15,6 +15,8 @@ STATISTICS = {
     "items": "core.statistic.items:CountItems",
     "asked": "core.statistic.asked:CountAsked",
     "seeds": "core.statistic.seeds:CountSeeds",
+    "states": "core.statistic.states:CountStates",
+    "ends": "core.statistic.ends:CountEnds",
     "cohorts": "core.statistic.cohorts:CountCohorts",
     "keyed": "core.statistic.keyed:CountKeyed",
     "parts": "core.statistic.parts:CountParts",

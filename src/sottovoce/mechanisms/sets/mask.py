@@ -51,10 +51,6 @@ def masked(name: str, domain: Domain, epsilon: Any, picked: int | None) -> Mecha
     """The mechanism with subsets of so many elements; None for those of the least variance."""
     budget = check_epsilon(name, epsilon)
     sets = checked_sets(name, domain)
-    if sets.most > MAX_MOST:
-        raise ParameterError(
-            f"The 'domain' parameter of {name} must have at most {MAX_MOST} items in an answer.", str(sets.most)
-        )
     items, most, ratio = len(sets.labels()), sets.most, odds(budget)
     if most > MAX_MOST:
         raise ParameterError(

@@ -10,12 +10,15 @@ import numpy as np
 
 from sottovoce.core.domain import Integers, Interval
 from sottovoce.estimate.evidence import Floats
-from sottovoce.protocols.quantile.answers import ThresholdAnswers, line_of
+from sottovoce.protocols.quantile.answers import line_of
 from sottovoce.protocols.quantile.curve import MOST_BENT, ThresholdCurve
+from sottovoce.protocols.quantile.ordered import ratios
 from sottovoce.protocols.ranges.bits import RATIO, inside, short
 
-SURE = 3.0  # standard errors by which averages of neighbours must differ from the level to rule places out
+SURE = 3.5  # deviates beyond which the likelihood of rising shares rules places out
 REACH = 3.0  # standard errors on either side of the quantile within which thresholds are placed
+TAIL = 0.05  # of plausible places on either side, beyond which the share of answers is not counted
+STRICT = 1e-9  # by which the measure of plausible places rises at least
 WIDE = 2.0  # least standard error for that, in those that all participants would have at the quantile
 APART = 1.5  # standard errors between thresholds, to the power 2 / 3
 STEEP = 5.0  # squared standard errors of one threshold in the square of a share, to see where most of it lies
@@ -42,23 +45,27 @@ def first_places(ends: tuple[float, float], people: float, variance: float) -> F
 def next_places(curve: ThresholdCurve, level: float, size: RoundSize) -> Floats:
     """Thresholds spread over the places where the quantile may be.
 
-    A place is as plausible as the distance of its height from the level, in standard errors that include what the
-    shape of the curve within a piece leaves open. Thresholds have equal distances on this scale.
+    Two measures of what is plausible share the thresholds evenly. On the curve, a place is as plausible as the distance
+    of its height from the level, in standard errors that include what the shape of the curve within a piece leaves
+    open. By the likelihood of rising shares, a piece has a weight, spread evenly over the piece: so a heap of answers
+    that the curve does not show is met, too.
     """
-    variance, piece = float(curve.answers.variance(level)), curve.piece(level)
-    first, last = bracket(curve.answers, level)
-    points = curve.points(min(first, piece), max(last - 1, piece))
+    variance, piece, doubts = float(curve.answers.variance(level)), curve.piece(level), ratios(curve.answers, level)
+    possible = np.flatnonzero(doubts <= SURE**2)
+    points = curve.points(min(possible[0], piece), max(possible[-1], piece))
     least = WIDE * np.sqrt(variance / size.everyone)
     errors = np.maximum(np.hypot(curve.error(level), points.slack), least)
-    scale = np.maximum.accumulate((points.heights - level) / errors) + 1e-9 * np.arange(len(errors))
-    low, high = max(scale[0], -REACH), min(scale[-1], REACH)
-    share = float(np.diff(np.interp([low, high], scale, points.heights))[0])
+    scale = np.maximum.accumulate((points.heights - level) / errors)
+    chances = np.where(doubts <= REACH**2, np.exp(-doubts / 2), 0.0)
+    below = np.concatenate([[0.0], np.cumsum(chances)]) / chances.sum()
+    measure = np.clip(scale / REACH, -1, 1) / 2 + np.interp(points.places, curve.places, below)
+    measure = (measure - measure[0]) / (measure[-1] - measure[0]) + STRICT * np.arange(len(measure))
+    share = float(np.diff(np.interp([TAIL, 1 - TAIL], measure, points.heights))[0])
     # On a straight curve few thresholds are enough; many find a narrow heap that holds most of the share.
     straight = (share / (APART * np.sqrt(variance / size.people))) ** (2 / 3)
     heaped = share**2 * size.people / (STEEP * variance)
     count = int(np.clip(min(max(straight, heaped), size.people / (PEOPLE * variance)), FEWEST, MOST))
-    left, right = (0.5 / count if abs(end) < REACH else 0.0 for end in (low, high))
-    places = np.interp(low + np.linspace(left, 1 - right, count) * (high - low), scale, points.places)
+    places = np.interp((np.arange(count) + 0.5) / count, measure, points.places)
     if size.last:
         return np.asarray(places)
     weak = [edge for edge in (piece, piece + 1) if curve.asked[edge] < size.people / count]
@@ -73,25 +80,6 @@ def _smaller(curve: ThresholdCurve, piece: int) -> Floats:
         return np.empty(0)
     magnitudes = outer * RATIO ** -np.arange(1.0, SMALLER + 1)
     return np.asarray(np.sign(low + high) * magnitudes[magnitudes > inner])
-
-
-def bracket(answers: ThresholdAnswers, level: float) -> tuple[int, int]:
-    """The places of the curve between which the quantile almost surely lies.
-
-    The curve rises, so that the height at a threshold is at most the average over any thresholds that follow it, and
-    at least the average over any before it.
-    """
-    below = answers.below
-    worth = answers.asked / answers.variance(np.clip(below, 0, 1))
-    weights, sums = (np.concatenate([[0.0], np.cumsum(part)]) for part in (worth, worth * below))
-    count = len(below)
-    starts, stops = np.triu_indices(count)
-    total = weights[stops + 1] - weights[starts]
-    means = (sums[stops + 1] - sums[starts]) / total
-    low, high = means + SURE / np.sqrt(total) < level, means - SURE / np.sqrt(total) > level
-    first = int(starts[low].max(initial=-1)) + 1
-    last = int(stops[high].min(initial=count)) + 1
-    return (first, last) if first < last else (last, first + 1)
 
 
 def as_thresholds(domain: Integers | Interval, places: Iterable[float], known: Floats) -> list[Decimal]:

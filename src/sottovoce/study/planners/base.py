@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from sottovoce.core.errors import ParameterError
+from sottovoce.core.exchange import codec
 from sottovoce.core.late import load
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
@@ -20,6 +21,8 @@ from sottovoce.core.round import Protocol
 from sottovoce.estimate.request import Target
 
 OWNER = "plan"
+FOUND = 0.95  # probability that a rare item is found
+NEARLY = 1.015  # times the smallest standard error: 3 % of the variance
 CLOSE = 1.02  # errors this near to the smallest count as equal: smaller reports come first
 
 
@@ -135,6 +138,45 @@ def scaled(option: Option, participants: int) -> Option:
     root = math.sqrt(participants)
     expected = tuple(replace(one, std_error=one.std_error / root) for one in option.expected)
     return replace(option, std_error=option.std_error / root, expected=expected)
+
+
+class TriedMechanism(NamedTuple):
+    """A mechanism, what plans call it, and its standard error for one participant."""
+
+    error: float
+    mechanism: Mechanism
+    name: str
+
+
+def shortest_first(candidates: Sequence[TriedMechanism]) -> RootWays:
+    """All candidates as options, best first; at least one is needed."""
+    least = min(one.error for one in candidates)
+
+    def rank(one: TriedMechanism) -> tuple[float, int]:
+        nearly = one.error <= NEARLY * least
+        return (0.0, codec.payload_bytes(one.mechanism.channel)) if nearly else (one.error, 0)
+
+    options = (
+        Option(
+            one.name, one.mechanism, one.error, codec.payload_bytes(one.mechanism.channel), _reason(one.error / least)
+        )
+        for one in sorted(candidates, key=rank)
+    )
+    return RootWays(tuple(options), least)
+
+
+def _reason(ratio: float) -> str:
+    if ratio == 1:
+        return "no method has a smaller error."
+    return f"{ratio:.3g} times the smallest error{', with shorter reports' if ratio <= NEARLY else ''}."
+
+
+def found_sentence(what: str, share: float, among: str) -> str:
+    """The smallest share that is found nearly always, in words."""
+    return (
+        f"{what} that {100 * share:.2g} % of people hold is found with probability {100 * FOUND:g} %, by intervals that"
+        f" hold for all {among} at once."
+    )
 
 
 class Planner(ABC):

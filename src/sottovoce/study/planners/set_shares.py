@@ -14,18 +14,27 @@ from numpy.typing import NDArray
 from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.domain.sets import Sets
 from sottovoce.core.errors import ParameterError
-from sottovoce.core.exchange import codec
 from sottovoce.core.language.plural import plural
-from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import SetShares
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.request import Target
-from sottovoce.study.planners.base import OWNER, Option, Planner, Request, RootWays, no_method
+from sottovoce.study.detect import smallest_share
+from sottovoce.study.planners.base import (
+    FOUND,
+    OWNER,
+    Option,
+    Planner,
+    Request,
+    RootWays,
+    TriedMechanism,
+    found_sentence,
+    no_method,
+    shortest_first,
+)
 
 RARE = "rare"
 _LESS = 0.995  # of a margin: less is not worth a remark
-NEARLY = 1.015  # times the smallest standard error: 3 % of the variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +57,19 @@ class SetSharesPlanner(Planner):
         return "the share of an item that nobody holds" if self.is_rare else "a share, root mean square over all items"
 
     def ways(self, epsilon: Decimal) -> RootWays:
-        candidates: list[tuple[float, Mechanism]] = []
+        candidates: list[TriedMechanism] = []
         for name in self.methods:
             try:
                 mechanism = build(name, self.domain, epsilon=epsilon)
             except ParameterError:
                 continue
-            if any(mechanism.channel == other.channel for _, other in candidates):
+            if any(mechanism.channel == other.mechanism.channel for other in candidates):
                 continue  # the same reports under another name
             error = math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
-            candidates.append((error, mechanism))
+            candidates.append(TriedMechanism(error, mechanism, name))
         if not candidates:
             raise no_method(epsilon, self.methods)
-        least = min(error for error, _ in candidates)
-
-        def rank(pair: tuple[float, Mechanism]) -> tuple[float, int]:
-            """Of methods that are nearly as good as the best one, the shortest reports come first."""
-            nearly = pair[0] <= NEARLY * least
-            return (0.0, codec.payload_bytes(pair[1].channel)) if nearly else (pair[0], 0)
-
-        candidates.sort(key=rank)
-        options = (
-            Option(one.name, one, error, codec.payload_bytes(one.channel), _reason(error / least))
-            for error, one in candidates
-        )
-        return RootWays(tuple(options), least)
+        return shortest_first(candidates)
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
         if self.domain.ranked is None and self.domain.most > 1:
@@ -84,6 +81,11 @@ class SetSharesPlanner(Planner):
                     f"With at most {plural(self.domain.most - 1, 'item')} in an answer the margin of a rare item would"
                     f" shrink by {100 * (1 - ratio):.0f} %."
                 )
+        if self.domain.ranked is None:
+            size = len(self.domain.labels())
+            found = smallest_share(best.mechanism, participants, power=FOUND, among=size)
+            if found is not None:
+                yield found_sentence("An item", found, f"{size:,} items")
 
 
 def planner(request: Request) -> SetSharesPlanner:
@@ -111,9 +113,3 @@ def _shares(prior: Any, domain: SetDomain) -> NDArray[np.float64]:
     if not inside or shares.sum() > domain.most + 1e-9:
         raise reject("prior", OWNER, f"{size} shares that sum to at most {domain.most}, or {RARE!r}", prior)
     return shares
-
-
-def _reason(ratio: float) -> str:
-    if ratio == 1:
-        return "no method has a smaller error."
-    return f"{ratio:.3g} times the smallest error{', with shorter reports' if ratio <= NEARLY else ''}."

@@ -7,7 +7,7 @@ import numpy as np
 from sottovoce.core.channel.compose.options import AskedOptions
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Count, Draws, Reports, Sample, counter, sampler
-from sottovoce.fast.kernels.compose.public import Public64, chosen_numbers
+from sottovoce.fast.kernels.compose.public import Public64, asked_numbers
 
 
 @compiled
@@ -28,19 +28,15 @@ def _add_patterns(reports, firsts, items, asked, cells):
             cells[(firsts[i] + place) % items] += np.int64(reports[i]) >> place & 1
 
 
-def _firsts(channel: AskedOptions, public: Public64 | None) -> Codes:
-    if public is None:
-        raise ValueError("Answers about some items need the public words of their reports.")
-    return chosen_numbers(channel.window.choice, public)[0]
-
-
 @sampler.register
 def _(channel: AskedOptions) -> Sample:
     inner = sampler(channel.inner)
 
     def draw(codes: Codes, draws: Draws, at: int, out: Reports) -> None:
         patterns = np.empty(len(codes), np.uint32)
-        _patterns(codes, _firsts(channel, draws.public), channel.items, channel.window.asked, patterns)
+        _patterns(
+            codes, asked_numbers(channel.window.choice, draws.public), channel.items, channel.window.asked, patterns
+        )
         inner(patterns, draws, at, out)
 
     return draw
@@ -49,6 +45,6 @@ def _(channel: AskedOptions) -> Sample:
 @counter.register
 def _(channel: AskedOptions) -> Count:
     def count(reports: Reports, public: Public64 | None, cells: Codes) -> None:
-        _add_patterns(reports, _firsts(channel, public), channel.items, channel.window.asked, cells)
+        _add_patterns(reports, asked_numbers(channel.window.choice, public), channel.items, channel.window.asked, cells)
 
     return count

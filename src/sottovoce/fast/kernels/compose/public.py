@@ -139,6 +139,13 @@ def chosen_numbers(choice: Choice, public: Public64) -> tuple[NDArray[np.int64],
     return out, refused
 
 
+def asked_numbers(choice: Choice, public: Public64 | None) -> NDArray[np.int64]:
+    """The number that each id chooses; ids are needed."""
+    if public is None:
+        raise ValueError("Answers about some of a list need the public words of their reports.")
+    return chosen_numbers(choice, public)[0]
+
+
 @lru_cache(maxsize=16)
 def product_table(g: int) -> NDArray[np.uint32]:
     """The multiplication table of a field of 2**r elements; one empty cell for a prime order."""

@@ -1,0 +1,54 @@
+"""`CountEnds`: reports about ends, then the reports that contain each key, then those that contain each end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from sottovoce.core.channel.base import NO_WORDS, Channel, Words
+from sottovoce.core.channel.facets import facet, need
+from sottovoce.core.channel.shapes import ByEnds, Itemised
+from sottovoce.core.channel.vector.key_values import KeyEnds
+from sottovoce.core.declared import declared
+from sottovoce.core.errors import SpecError
+from sottovoce.core.statistic.base import Limits, Statistic
+
+
+@declared
+class CountEnds(Statistic):
+    """One cell for the reports about ends, one for each key and its fillers, one for each end and its fillers."""
+
+    kind: ClassVar[str] = "ends"
+    kernel: ClassVar[str] = "fast.counting:by_node"
+
+    def check(self, channel: Channel) -> None:
+        key_ends(channel)
+
+    def cells(self, channel: Channel) -> int:
+        return 1 + sum(sets.elements for sets in item_channels(channel))
+
+    def add(self, channel: Channel, report: int, public: Words = NO_WORDS) -> Iterable[tuple[int, int]]:
+        plain, ends = item_channels(channel)
+        about_ends = report & 1
+        yield 0, about_ends
+        sets, start = (ends, 1 + plain.elements) if about_ends else (plain, 1)
+        for element in range(sets.elements):
+            if sets.holds(report >> 1, element, public):
+                yield start + element, 1
+
+    def limits(self, channel: Channel) -> Limits:
+        return Limits()
+
+
+def key_ends(channel: Channel) -> KeyEnds:
+    """The node that reports keys or ends."""
+    known = facet(channel, ByEnds)
+    if known is None:
+        raise SpecError("Keys and ends are counted where a report says which of them it is about.")
+    return known.by_ends
+
+
+def item_channels(channel: Channel) -> tuple[Itemised, Itemised]:
+    """The channels for sets of keys and for sets of ends."""
+    known = key_ends(channel)
+    return need(known.plain, Itemised), need(known.ends, Itemised)

@@ -1,0 +1,1 @@
+"""Shares of keys and means of their numbers."""
