@@ -43,6 +43,7 @@ STUDIES = {
     "message-test": 12_000,
     "product-telemetry": 100_000,
     "classroom": 900,
+    "commuting": 20_000,
     "clinic-survey": 9_000,
     "cross-tables": 40_000,
     "panel": 8_000,

@@ -42,7 +42,7 @@ from sottovoce.core.errors import (
 from sottovoce.core.exact import law_of
 from sottovoce.core.exchange import codec
 from sottovoce.core.guarantee import IDEALISED
-from sottovoce.core.language.spelling import NOT_YET, letters
+from sottovoce.core.language.spelling import ELSEWHERE, NOT_YET, letters
 from sottovoce.core.mechanism import Mechanism, check_same, difference
 from sottovoce.core.params import decimal_text
 from sottovoce.core.question import Attributes, Boxes, Distribution, Frequency, GroupMean, Mean, VectorMean
@@ -822,7 +822,9 @@ def test_case_and_hyphens_of_names_do_not_matter(written: str, name: str) -> Non
 def test_no_two_names_differ_by_case_and_hyphens_only() -> None:
     forms = [letters(name) for name in (*registry.BUILDERS, *registry.ALIASES)]
     assert len(set(forms)) == len(forms)
-    assert not set(forms) & set(NOT_YET) and all(letters(name) == name for name in NOT_YET)
+    unregistered = [*NOT_YET, *ELSEWHERE]
+    assert not set(forms) & set(unregistered) and all(letters(name) == name for name in unregistered)
+    assert len(set(unregistered)) == len(unregistered)
 
 
 @pytest.mark.parametrize(
@@ -831,10 +833,10 @@ def test_no_two_names_differ_by_case_and_hyphens_only() -> None:
         ("grrr", "There is no mechanism of this name; did you mean grr"),
         ("peicewise", "did you mean piecewise or group-piecewise?"),
         ("secret answer 8271", "There is no mechanism of this name. Known: "),
-        ("hdg", "; hybrid-dimensional grids (HDG) is known from the papers, and is not here yet. Known: "),
+        ("hdg", "; HDG is a protocol: sottovoce.protocols.boxes.hdg.HDG. Known: "),
         ("tree-hist", "TreeHist is known from the papers, and is not here yet"),
-        ("privkv", "PrivKV is known"),
-        ("HIO", "HIO is known"),
+        ("PrivTrie", "PrivTrie is known"),
+        ("HIO", "HIO is a protocol"),
     ],
 )
 def test_close_names_and_names_of_the_papers_are_said(written: str, said: str) -> None:

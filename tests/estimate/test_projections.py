@@ -138,6 +138,6 @@ def test_unknown_projections_are_refused(seed: int) -> None:
     with pytest.raises(sv.ParameterError, match="not a projection"):
         estimated(seed).project("em")
     with pytest.raises(
-        sv.ParameterError, match=r"needs a range for each value by itself; .* Known here: base-cut, em, linear"
+        sv.ParameterError, match=r"needs a range for each value by itself; .* Known here: base-cut, calibrate, em, linear"
     ):
         estimated(seed).project("range")

@@ -84,7 +84,7 @@ def test_an_unknown_kind_lists_the_kinds():
     _, (mistake,) = parse_study(changed('ask = "frequency"', 'ask = "shares"'))
     assert mistake.remedy == (
         'Do you mean "frequency"? Ask one of "frequency", "set-shares", "mean", "variance", "group-mean", "table",'
-        ' "distribution", "cdf", "range", "quantile", "circular-mean", "median".'
+        ' "distribution", "cdf", "range", "quantile", "circular-mean", "boxes", "median".'
     )
 
 

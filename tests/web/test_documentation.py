@@ -25,7 +25,7 @@ LOOKS = {
     "dark": {**DESKTOP, "color_scheme": "dark"},
     "phone": {**PHONE, "color_scheme": "light"},
 }
-LARGEST_INDEX = 1_200_000  # bytes: a reader loads it with the first search
+LARGEST_INDEX = 1_500_000  # bytes: a reader loads it with the first search
 
 
 class _Quiet(SimpleHTTPRequestHandler):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 # Names in the form of `letters`, and what they stand for. A registered mechanism or alias of the same name comes first.
+# What the papers call a mechanism and is something else here: what, and where it is.
+ELSEWHERE = {
+    "hio": "HIO is a protocol: sottovoce.protocols.boxes.hio.HIO",
+    "hdg": "HDG is a protocol: sottovoce.protocols.boxes.hdg.HDG",
+    "ahead": "AHEAD is a protocol: sottovoce.protocols.boxes.ahead.AHEAD",
+    "calm": "CALM is a protocol: sottovoce.protocols.shares.published.calm",
+    "lopub": 'LoPub is a decoder of joined reports: decoder="lopub"',
+}
 NOT_YET = {
-    "hio": "HIO",
-    "hdg": "hybrid-dimensional grids (HDG)",
-    "ahead": "AHEAD",
-    "calm": "CALM",
-    "lopub": "LoPub",
-    "privkv": "PrivKV",
     "privkvm": "PrivKVM",
-    "pckv": "PCKV",
-    "pckvgrr": "PCKV-GRR",
     "pckvue": "PCKV-UE",
     "pem": "the prefix extending method (PEM)",
     "treehist": "TreeHist",
@@ -48,6 +48,8 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     import difflib  # only where a name is wrong
 
     plain = letters(name)
+    if plain in ELSEWHERE:
+        return f"; {ELSEWHERE[plain]}."
     if plain in NOT_YET:
         return f"; {NOT_YET[plain]} is known from the papers, and is not here yet."
     forms: dict[str, str] = {}

@@ -50,7 +50,7 @@ def cells(domain: Domain, *, epsilon: Any, about_ends: Any = ABOUT_ENDS) -> Mech
     Privacy: e**epsilon, whatever the hash does.
     Estimator: that of `key-mask`.
     Cost: 1 + g + m bits, or an index, for g cells; g grows with m, and not with the number of keys.
-    Reference: this work.
+    Reference: this work, with the cells of the mechanism `cells`.
     """
 
     def sets(items: int, most: int, ratio: Fraction) -> Channel:
