@@ -1,6 +1,7 @@
 """Meaning of a report in the participant's words: the answers under which it is most likely, or the items it names.
 
-A report that names no item has the empty text, which stands for "none of these".
+A report that names no item has the empty text, which stands for "none of these". A report about a ranking names pairs
+of items, the better one first.
 
 The meaning follows from the report alone, so it tells nobody more than the report does. No mechanism has words of its
 own: possible answers are tried one after the other, and the law of the channel says which of them fit best. The
@@ -12,18 +13,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
+from functools import singledispatch
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from sottovoce.core.arithmetic.hashing import id_words
 from sottovoce.core.asked import Asked
-from sottovoce.core.channel.base import NO_WORDS
+from sottovoce.core.channel import AskedKey, Channel, KeyEnds, SampledKey
+from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.channel.facets import Supporting, facet
 from sottovoce.core.channel.shapes import Naming
 from sottovoce.core.domain import Domain
 from sottovoce.core.exchange.codec import ID_BYTES
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
+from sottovoce.core.statistic.ends import item_channels
 
 MOST_TRIED = 1000
 MOST_POINTS = 150  # of a number without a step
@@ -71,6 +75,17 @@ def meaning(asked: Asked, mechanism: Mechanism, message: bytes) -> Meaning:
     report = int.from_bytes(message[ID_BYTES:], "little")
     public = id_words(message[:ID_BYTES]) if channel.publics else NO_WORDS
     naming = facet(channel, Naming)
+    if domain.keyed is not None:
+        return _of_keys(mechanism, report, public)
+    if naming is not None and domain.ranked is not None:
+        pairs = enumerate(combinations(map(str, domain.ranked.labels()), 2))
+        said = []
+        for place, (first, second) in pairs:
+            if naming.holds(report, place, public):
+                said.append((first, second))
+            elif naming.denies(report, place, public):
+                said.append((second, first))
+        return Meaning(tuple(Said("", "", "", pair) for pair in said), naming.items, any=False)
     if naming is not None:
         named = [str(item) for place, item in enumerate(domain.labels()) if naming.holds(report, place, public)]
         return Meaning(tuple(Said("", item, item) for item in named or [""]), naming.items, any=False)
@@ -98,6 +113,50 @@ def meaning(asked: Asked, mechanism: Mechanism, message: bytes) -> Meaning:
             answers.append(Said(one.group, one.text, one.text, one.cell))
         before = fit == best
     return Meaning(tuple(answers), len(tried), any=all(fit == best for fit in fits))
+
+
+def _of_keys(mechanism: Mechanism, report: int, public: Words) -> Meaning:
+    """The keys that a report names, each with an end of the range where it says one."""
+    domain: Any = mechanism.domain
+    low, high = (decimal_text(Decimal(str(end))) for end in (domain.value.low, domain.value.high))
+    said = []
+    for place, upper in _named_keys(mechanism.channel, report, public):
+        key, end = str(domain.keys[place]), high if upper else low
+        said.append(Said("", key, key) if upper is None else Said(key, end, end))
+    return Meaning(tuple(said or [Said("", "", "")]), len(domain.keys), any=False)
+
+
+@singledispatch
+def _named_keys(channel: Channel, report: int, public: Words) -> Iterator[tuple[int, bool | None]]:
+    """The places of the keys, with whether the upper end is said; None where a report says no end."""
+    raise TypeError(f"Reports of a {channel.kind} channel name no keys.")
+
+
+@_named_keys.register
+def _(channel: KeyEnds, report: int, public: Words) -> Iterator[tuple[int, bool | None]]:
+    plain, ends = item_channels(channel)
+    if not report & 1:
+        yield from ((key, None) for key in range(channel.dimensions) if plain.holds(report >> 1, key, public))
+        return
+    for end in range(2 * channel.dimensions):
+        if ends.holds(report >> 1, end, public):
+            yield end // 2, end % 2 == 0
+
+
+@_named_keys.register
+def _(channel: AskedKey, report: int, public: Words) -> Iterator[tuple[int, bool | None]]:
+    chances = [channel.inner.likelihood(report, state) for state in range(3)]
+    state = chances.index(max(chances))
+    if state:
+        yield channel.choice.of(public), state == 2
+
+
+@_named_keys.register
+def _(channel: SampledKey, report: int, public: Words) -> Iterator[tuple[int, bool | None]]:
+    place, end = divmod(report, channel.keyed.inner_outputs)
+    if place < channel.dimensions:
+        low, high = (channel.keyed.inner.likelihood(end, Fraction(one)) for one in (-channel.bound, channel.bound))
+        yield place, high > low
 
 
 def _cells(view: Any) -> Iterator[_Tried]:

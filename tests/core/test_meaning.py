@@ -57,7 +57,7 @@ def test_every_mechanism_of_a_study_says_something() -> None:
         if one["question"]["question"]["kind"] in file_kinds() and spec["domain"]["kind"] != "text":
             assert all(known["answers"] for known in one["means"]), spec["name"]
             told.add(spec["name"])
-    unasked = {"vector-mean", "attributes", "half-sets", "key-means"}  # no question of a study file
+    unasked = {"vector-mean", "attributes", "half-sets"}  # no question of a study file
     others = {one["name"] for one in mechanisms if one["question"]["kind"] in unasked}
     idealised = {one["name"] for one in mechanisms if Guarantee.read(one["guarantee"]).allows_floats}
     assert told == {*sv.names()} - others - idealised

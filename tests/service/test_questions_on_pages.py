@@ -12,7 +12,7 @@ import sottovoce as sv
 from sottovoce.core.asked import Asked
 from sottovoce.core.domain import Bins
 from sottovoce.core.exchange.manifest import Manifest
-from sottovoce.core.question import Boxes, WithinGroups
+from sottovoce.core.question import Boxes, MeanPlaces, WithinGroups
 from sottovoce.core.round import Arm, Protocol, Round
 from sottovoce.service.pages import view
 from sottovoce.service.pages.crowd import crowd_text
@@ -33,6 +33,8 @@ BOXES = Boxes(
     sv.Record({"sex": sv.Categories(["f", "m"]), "age": sv.Integers(18, 49)}),
     boxes=[{"sex": "f", "age": (18, 30)}, {"age": (41, 49)}],
 )
+RANKED = sv.Ranking(["bus", "car", "bike"])
+KEYED = sv.KeyValue(["bus", "car", "bike"], HOURS, 2)
 CASES = {
     "frequency": (sv.Frequency(sv.Categories(["yes", "no"])), "grr", "yes", 'value="yes"'),
     "mean": (sv.Mean(HOURS), "bernoulli", 4, 'data-kind="scale"'),
@@ -49,6 +51,8 @@ CASES = {
     "range": (sv.Range(HOURS, 3, 5), "haar", 4, 'value="9"'),
     "quantile": (sv.Quantile(HOURS, ("0.5",)), "haar", 4, 'value="9"'),
     "set-shares": (sv.SetShares(sv.Sets(["bus", "car", "bike"], 2)), "mask", ["bus", "bike"], 'type="checkbox"'),
+    "mean-places": (MeanPlaces(RANKED), "", ["car", "bus", "bike"], 'class="choices ranked"'),
+    "key-means": (sv.KeyMeans(KEYED), "key-mask", {"bus": 3, "bike": 9}, 'data-key="bike"'),
     "joint": (sv.Joint(PERSON), "", {"sex": "f", "age": 41}, 'data-attribute="age"'),
     "boxes": (BOXES, "torus-wave", {"sex": "f", "age": 41}, 'data-attribute="age"'),
     "circular-mean": (sv.CircularMean(CLOCK), "square-wave", 4, 'data-high="24"'),

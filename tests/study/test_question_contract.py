@@ -10,7 +10,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.domain import Bins
 from sottovoce.core.late import load
-from sottovoce.core.question import QUESTIONS, Density, HalfSets, Question, WithinGroups
+from sottovoce.core.question import QUESTIONS, Density, HalfSets, MeanPlaces, Question, WithinGroups
 from sottovoce.study.questions import file_kinds, study_class
 from sottovoce.study.questions.base import StudyQuestion
 from sottovoce.study.results import StudyResults
@@ -32,6 +32,8 @@ CASES: dict[str, tuple[Question, list[str] | None]] = {
     "circular-mean": (sv.CircularMean(sv.Circle(24)), ["square-wave"]),
     "joint": (sv.Joint(PERSON), None),
     "set-shares": (sv.SetShares(sv.Sets(["bus", "car", "bike", "train"], 2)), None),
+    "mean-places": (MeanPlaces(sv.Ranking(["bus", "car", "bike", "train"])), None),
+    "key-means": (sv.KeyMeans(sv.KeyValue(["bus", "car", "bike"], HOURS, 2)), None),
     "boxes": (sv.Boxes(sv.Record({"hours": HOURS, "sex": SEX}), boxes=[{"hours": (7, 9)}]), ["torus-wave"]),
 }
 NOT_IN_STUDIES = {
@@ -39,7 +41,6 @@ NOT_IN_STUDIES = {
     "attributes": sv.Attributes(sv.Record({"a": HOURS})),
     "density": Density(HOURS),
     "half-sets": HalfSets(HOURS),
-    "key-means": sv.KeyMeans(sv.KeyValue(range(3), HOURS)),
 }
 
 

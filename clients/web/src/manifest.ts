@@ -119,8 +119,8 @@ export class Question {
   /** The answers of a list, or the items of a set, as a page shows them; null where an answer is a number or a text. */
   get choices(): string[] | null {
     const root = rootOf(this.domain);
-    const listed = (root as { listed?: Categories }).listed ?? root;
-    return listed instanceof Categories ? listed.values.map(String) : null;
+    const { keys = root, listed = keys, ranked = listed } = root as { keys?: Domain; listed?: Domain; ranked?: Domain };
+    return ranked instanceof Categories ? ranked.values.map(String) : null;
   }
 
   /** The range of a number, as texts; null where an answer is none. */

@@ -40,7 +40,8 @@ NAME, UNIT, REASON = "asked", "units", "refused"
 EPSILON, PARTICIPANTS, LEVEL = 4, 4000, 0.95
 NEARLY = 1.02  # predicted errors that are read from rounded counts do not fall with each step of epsilon
 SURE = 1 - 1e-6  # the level of intervals that hold the truth of a simulation
-FIELDS = ("choice", "number", "pair", "record", "several", "text")  # of the participant's page
+FIELDS = ("choice", "keyed", "number", "pair", "rank", "record", "several", "text")  # of the participant's page
+LISTING = ("choice", "keyed", "pair", "rank", "several")  # those that list choices
 Value = TypeVar("Value")
 
 
@@ -276,11 +277,9 @@ class _Contract:
         place = "the field of the participant's page"
         self._require(kind in FIELDS, place, f"`field` of a kind among {', '.join(FIELDS)}")
         self._require(kind != "text" or (number is None and not own.labels("en")), place, "`field` with its choices")
-        ranged = kind == "number" or (kind == "pair" and number is not None)
+        ranged = kind in ("keyed", "number") or (kind == "pair" and number is not None)
         self._require(not ranged or {"low", "high", "step"} <= {*field}, place, "`field` with the range of its number")
-        self._require(
-            kind not in ("choice", "pair", "several") or field.get("choices"), place, "`field` with its choices"
-        )
+        self._require(kind not in LISTING or field.get("choices"), place, "`field` with its choices")
         parts = field.get("fields", {})
         self._require([*parts] == [*own.asked.attributes], place, "`field` with one part for each attribute")
         for part in parts.values():
@@ -325,7 +324,7 @@ class _Contract:
         arms = tuple(Arm(NAME, arm.mechanism, arm.weight) for arm in stage.arms[:1])
         manifest = Manifest(self._study(own).facts, (own.asked,), Round(arms))
         domain: Any = own.number_domain
-        chosen = own.labels("en") if own.field("en")["kind"] in ("choice", "pair", "record", "several") else []
+        chosen = own.labels("en") if own.field("en")["kind"] in (*LISTING, "record") else []
         told = [*chosen, *([] if domain is None else [f"{float(domain.high):g}"]), *own.asked.attributes]
         place = "the words of the dossier"
         for language in LANGUAGES:

@@ -35,7 +35,7 @@ def test_other_answers_are_refused_without_being_repeated(answer: Any) -> None:
     assert "bus" not in str(problem.value)
 
 
-@pytest.mark.parametrize("items", [["a", "b"], ["a", "b", "a"], ["a>b", "c", "d"], ["a ", "b", "c"], range(101), "abc"])
+@pytest.mark.parametrize("items", [["a", "b"], ["a", "b", "a"], ["a>b", "c", "d"], ["a ", "b", "c"], range(91), "abc"])
 def test_lists_that_cannot_be_ranked_are_refused(items: Any) -> None:
     with pytest.raises(sv.ParameterError):
         sv.Ranking(items)

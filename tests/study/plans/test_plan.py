@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.question import QUESTIONS, Density, HalfSets, Question, WithinGroups, question_class
+from sottovoce.core.question import QUESTIONS, Density, HalfSets, MeanPlaces, Question, WithinGroups, question_class
 from sottovoce.core.round import Protocol
 from sottovoce.study import search
 from sottovoce.study.plan import Goal
@@ -59,6 +59,7 @@ CASES = {
     "boxes": Case(sv.Boxes(sv.Record({"a": sv.Integers(0, 3), "b": sv.Integers(0, 7)})), points=1),
     "key-means": Case(sv.KeyMeans(sv.KeyValue(range(12), sv.Interval(0, 10), 3))),
     "set-shares": Case(sv.SetShares(sv.Sets(range(12), 3))),
+    "mean-places": Case(MeanPlaces(sv.Ranking(range(6)))),
     "half-sets": Case(HalfSets(sv.Integers(0, 39), 4)),
 }
 DESIGNED = {
@@ -191,8 +192,8 @@ def test_a_plan_says_what_its_errors_are(case: Case) -> None:
             assert option.protocol.question == case.question or isinstance(case.question, (sv.Attributes, sv.Variance))
         else:
             assert option.mechanism.question.domain == case.question.domain
-            asked = sv.Distribution if isinstance(case.question, (sv.Cdf, sv.Range)) else type(case.question)
-            assert type(option.mechanism.question) is asked
+            read = {sv.Cdf: sv.Distribution, sv.Range: sv.Distribution, MeanPlaces: sv.SetShares}
+            assert type(option.mechanism.question) is read.get(type(case.question), type(case.question))
             with pytest.raises(sv.ParameterError, match="is one mechanism"):
                 option.protocol  # noqa: B018
 

@@ -1,6 +1,6 @@
 /**
  * What a report says, in the participant's words: the answers under which it is most likely, or the items that it names.
- * The empty text stands for "none of these". It follows from the report
+ * The empty text stands for "none of these"; of a ranking it names pairs, the better item first. It follows from the report
  * alone, so it tells nobody more than the report does. The package computes the same (`scripts/meaning.py`).
  */
 import { NO_WORDS, type Words } from "../channel/channel";
@@ -86,11 +86,32 @@ function tried(manifest: Manifest, arm: number): Tried[] {
   return [...pairs, ...reasons];
 }
 
+type Names = (report: bigint, words: Words) => bigint[];
+
+/** Pairs of a ranking, the better item first, in the order of the list. */
+function pairs(named: bigint[], denied: bigint[], items: (code: bigint) => string[]): Said[] {
+  const ordered = [...named.map((code) => ({ code, cell: items(code) })), ...denied.map((code) => ({ code, cell: items(code).reverse() }))];
+  return ordered.sort((one, other) => Number(one.code - other.code)).map(({ cell }) => ({ group: "", from: "", to: "", cell }));
+}
+
 export function meaning(manifest: Manifest, arm: number, payload: Uint8Array, id: Uint8Array): Meaning {
   const { channel, domain } = manifest.arms[arm]!.mechanism;
-  const naming = channel as { named?: (report: bigint, words: Words) => bigint[] };
-  const items = naming.named?.(fromBytes(payload), idWords(id)).map((item) => domain.label(item));
-  if (items) return { answers: (items.length ? items : [""]).map((text) => ({ group: "", from: text, to: text })), tried: manifest.asked(arm).choices!.length, any: false };
+  const keys = channel as { keysOf?: (report: bigint, words: Words) => [bigint, boolean | null][] };
+  const held = keys.keysOf?.(fromBytes(payload), idWords(id));
+  if (held) {
+    const { end } = domain as Domain & { end(upper: boolean): string };
+    const answers = held.map(([code, upper]): Said => {
+      const [key, number] = [domain.label(code), upper === null ? "" : end.call(domain, upper)];
+      return upper === null ? { group: "", from: key, to: key } : { group: key, from: number, to: number };
+    });
+    return { answers: answers.length ? answers : [{ group: "", from: "", to: "" }], tried: manifest.asked(arm).choices!.length, any: false };
+  }
+  const naming = channel as { named?: Names; denied?: Names; items?: bigint };
+  const named = naming.named?.(fromBytes(payload), idWords(id));
+  const { pair } = domain as { pair?: (code: bigint) => string[] };
+  if (named && pair) return { answers: pairs(named, naming.denied?.(fromBytes(payload), idWords(id)) ?? [], (code) => pair.call(domain, code)), tried: Number(naming.items), any: false };
+  const items = named?.map((item) => domain.label(item));
+  if (items) return { answers: (items.length ? items : [""]).map((text) => ({ group: "", from: text, to: text })), tried: Number(naming.items), any: false };
   const { chosen } = domain as { chosen?: Domain[] };
   const all = chosen && manifest.asked(arm).domain.fields ? cellsOf(chosen, Number(domain.size)) : tried(manifest, arm);
   if (!all.length || all.length > 4 * MOST_TRIED || (domain.size !== null && domain.size > all.length)) return { answers: [], tried: 0, any: false };

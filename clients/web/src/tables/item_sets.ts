@@ -9,7 +9,7 @@ import { count, define, integer, listOf, ranged, valid } from "../core/read";
 import { Categories, Domain, DOMAINS, outside } from "../domain/domain";
 
 const MOST_ITEMS = 1n << 16n;
-const MOST_RANKED = 100;
+const MOST_RANKED = 90;
 const MOST_HELD = 1n << 10n;
 const LEAST = 1n << 20n; // units of the rarest first hit
 
@@ -56,7 +56,7 @@ class Sets extends Domain {
 /** All of a list of items in order. The code has one bit for each pair, 1 if the item that is listed earlier comes first. */
 class Ranking extends Domain {
   readonly listed: Categories;
-  private readonly ranked: Categories;
+  readonly ranked: Categories;
   constructor(items: (string | bigint)[]) {
     super();
     this.ranked = new Categories(items);
@@ -82,6 +82,10 @@ class Ranking extends Domain {
   }
   override label(code: bigint): string {
     return this.listed.label(code);
+  }
+  /** The two items of a pair, the one that is listed earlier first. */
+  pair(code: bigint): string[] {
+    return pairs(this.ranked.values.length)[Number(code)]!.map((item) => String(this.ranked.values[item]));
   }
   /** Items with `>` between them, the best one first. */
   override typed(written: string): unknown {
@@ -291,6 +295,11 @@ class Options extends SetsById {
   protected names(report: bigint, item: bigint, words: Words): boolean {
     const place = mod(item - this.window.of(words), this.items);
     return place < this.asked && ((report >> place) & 1n) === 1n;
+  }
+  /** The items of which a report says that they are not held. */
+  denied(report: bigint, words: Words): bigint[] {
+    const isAsked = (item: bigint): boolean => mod(item - this.window.of(words), this.items) < this.asked;
+    return numbers(this.items).filter((item) => isAsked(item) && !this.names(report, item, words));
   }
 }
 

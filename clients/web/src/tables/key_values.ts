@@ -5,11 +5,11 @@ import { Choice, wordBits } from "../channel/maps";
 import { PLACES, Rounding } from "../channel/numeric";
 import { FINE } from "../core/bytes";
 import type { Coins } from "../core/coins";
-import { decimal } from "../core/decimal";
+import { decimal, decimalText } from "../core/decimal";
 import { refuse } from "../core/errors";
 import { Fraction, larger, ONE, smallest, units, ZERO } from "../core/fraction";
 import { count, define, integer, listOf, ranged, valid } from "../core/read";
-import { Categories, Domain, domainFrom, DOMAINS, Integers, outside } from "../domain/domain";
+import { Categories, Domain, domainFrom, DOMAINS, Integers, outside, type Range } from "../domain/domain";
 
 const WHOLE = 1n << BigInt(PLACES);
 type Entry = [bigint, Fraction];
@@ -54,6 +54,11 @@ class KeyValue extends Domain {
   override label(code: bigint): string {
     return this.keys.label(code);
   }
+  /** The lower or the upper end of the numbers, as a text. */
+  end(upper: boolean): string {
+    const { bottom, top } = this.value as Range;
+    return decimalText(upper ? top : bottom);
+  }
   /** Entries with semicolons between them, such as "bus = 3; car = 5". */
   override typed(written: string): unknown {
     const entries = written.split(";").filter((one) => one.trim());
@@ -73,6 +78,9 @@ function corners(size: number, most: number): bigint {
   }
   return all;
 }
+
+/** A key that a report names, and whether it says the upper end; null where it says no end. */
+type NamedKey = [bigint, boolean | null];
 
 /** What channels of keys with numbers share: codes are lists of a key and a number. */
 abstract class Keys extends Channel {
@@ -101,6 +109,8 @@ abstract class Keys extends Channel {
   protected upper(one: Fraction): Fraction {
     return Fraction.of(this.grid.position(one), WHOLE);
   }
+  /** The keys that a report names. */
+  abstract keysOf(report: bigint, words: Words): NamedKey[];
   /** Answers whose numbers are at an end. */
   override *codes(): Iterable<Entry[]> {
     const longer = (code: Entry[], from: number): Entry[][] => {
@@ -143,6 +153,10 @@ class KeyEnds extends Keys {
     coins.seek(begin + 1 + this.most + this.plain.words);
     const fine = coins.when(aboutEnds, (source) => this.ends.sample(ends, source, words));
     return ((aboutEnds ? fine : plain) << 1n) | BigInt(aboutEnds);
+  }
+  keysOf(report: bigint, words: Words): NamedKey[] {
+    const named = (sets: Channel): bigint[] => (sets as Channel & { named(report: bigint, words: Words): bigint[] }).named(report >> 1n, words);
+    return report & 1n ? named(this.ends).map((end) => [end >> 1n, !(end & 1n)]) : named(this.plain).map((key) => [key, null]);
   }
   override contains(report: bigint): boolean {
     return report >= 0n && (report & 1n ? this.ends : this.plain).contains(report >> 1n);
@@ -200,6 +214,11 @@ class AskedKey extends Keys {
     }
     return [held, number];
   }
+  keysOf(report: bigint, words: Words): NamedKey[] {
+    const chances = [0n, 1n, 2n].map((state) => this.inner.likelihood(report, state));
+    const state = chances.findIndex((one) => chances.every((other) => other.compare(one) <= 0));
+    return state ? [[this.choice.of(words), state === 2]] : [];
+  }
   sample(code: Entry[], coins: Coins, words: Words = NO_WORDS): bigint {
     const [held, number] = this.asked(code, words);
     const up = this.rises(number, coins);
@@ -232,6 +251,12 @@ class SampledKey extends Keys {
     valid(!!ends!.rounding && ends!.rounding.low.equals(ZERO.minus(ONE)) && ends!.rounding.high.equals(ONE), "channel");
     super(size, most, bound, 1 + inner.words, inner.outputs, inner.payloadBits);
     this.parts = [inner];
+  }
+  keysOf(report: bigint): NamedKey[] {
+    const ends = this.inner.outputs! / BigInt(this.size + this.most);
+    const place = report / ends;
+    const [low, high] = [ZERO.minus(ONE), ONE].map((end) => this.inner.likelihood(report, [place, end]));
+    return place < BigInt(this.size) ? [[place, high!.compare(low!) > 0]] : [];
   }
   private elements(code: Entry[]): Entry[] {
     return this.padded(code).map((entry, slot) => (slot < code.length ? entry : [BigInt(this.size + slot), ZERO]));

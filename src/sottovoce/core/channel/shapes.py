@@ -151,6 +151,10 @@ class Naming(Facet):
     def holds(self, report: int, element: int, public: Words = NO_WORDS) -> bool:
         """Whether a report contains an item, or a filler."""
 
+    def denies(self, report: int, element: int, public: Words = NO_WORDS) -> bool:
+        """Whether a report says of an item that it is not held."""
+        return False
+
     @abstractmethod
     def item_rates(self) -> Rates:
         """How often a report about an element contains it: where the person holds it, and where not."""

@@ -13,7 +13,7 @@ from sottovoce.core.domain.plain import VALUES, Categories
 from sottovoce.core.domain.sets import Sets
 from sottovoce.core.errors import DomainError, ParameterError
 
-MAX_RANKED = 100
+MAX_RANKED = 90  # 4,005 pairs, whose covariances are given
 SEPARATOR = ">"  # between the items of an answer in a cell of a file
 
 

@@ -8,6 +8,7 @@ _MEANT = {
     "frequency": "share shares count counts category categories proportion proportions percentage percent choice",
     "mean": "average averages number total sum",
     "set-shares": "multiple-choice multiple several tick ticks checkboxes set sets items",
+    "ranking": "rank order preference preferences mean-places",
     "key-means": "key-value key-values keys ratings rating",
     "variance": "sd std spread standard-deviation",
     "group-mean": "group groups group-means means-by-group by",

@@ -8,6 +8,7 @@ from sottovoce.core.late import attribute, by_name
 QUESTIONS = {
     "frequency": "core.question.frequency:Frequency",
     "set-shares": "core.question.set_shares:SetShares",
+    "mean-places": "core.question.mean_places:MeanPlaces",
     "mean": "core.question.mean:Mean",
     "variance": "core.question.variance:Variance",
     "group-mean": "core.question.group_mean:GroupMean",

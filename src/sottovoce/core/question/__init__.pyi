@@ -12,6 +12,7 @@ from sottovoce.core.question.half_sets import HalfSets as HalfSets
 from sottovoce.core.question.joint import Joint as Joint
 from sottovoce.core.question.key_means import KeyMeans as KeyMeans
 from sottovoce.core.question.mean import Mean as Mean
+from sottovoce.core.question.mean_places import MeanPlaces as MeanPlaces
 from sottovoce.core.question.quantile import Quantile as Quantile
 from sottovoce.core.question.range import Range as Range
 from sottovoce.core.question.read import question_class as question_class

@@ -13,6 +13,7 @@ import numpy as np
 from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Itemised
 from sottovoce.core.declared import delegated
+from sottovoce.core.domain import Domain
 from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
@@ -36,6 +37,7 @@ from sottovoce.estimate.set_shares.sizes import SizesEvidence
 from sottovoce.tally.tally import Tally
 
 READS = (CountItems, CountAsked)
+MANY = 1 << 30  # people of an expected tally: so many that each pair is asked about
 
 
 class SetEstimate(Estimate):
@@ -214,6 +216,26 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Tar
     if isinstance(mechanism.statistic, CountAsked):
         return asked.predicted_variance(mechanism, truth, n, target)
     return CodeReading.of_rates(*map(float, need(mechanism.channel, Itemised).item_rates())).at(truth, target) / n
+
+
+def expected_cells(mechanism: Mechanism, shares: Floats, n: int) -> Floats:
+    """The cells of a tally of n reports on average, for these true shares; those of fillers are left at zero."""
+    if isinstance(mechanism.statistic, CountAsked):
+        own, other, part = asked_rates(mechanism)
+        asked_about = np.full(len(shares), n * part)
+        return np.concatenate([asked_about * (other + shares * (own - other)), asked_about])
+    known = need(mechanism.channel, Itemised)
+    own, other = map(float, known.item_rates())
+    return np.concatenate([n * (other + shares * (own - other)), np.zeros(known.elements - known.items)])
+
+
+def predicted_places(mechanism: Mechanism, before: Floats, target: Target = Target.POPULATION) -> Floats:
+    """The variance of the mean place of each item, times the number of people, for these shares of pairs."""
+    cells: Any = expected_cells(mechanism, before, MANY)
+    domain = cast(SetDomain, mechanism.domain)
+    ranked = cast(Domain, domain.ranked).labels()
+    places = PlacesEvidence(from_cells(mechanism, MANY, cells), tuple(ranked), mechanism.question)
+    return places.variances(target) * MANY
 
 
 def check_shares(mechanism: Mechanism, shares: Any) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from sottovoce.core.declared import delegated
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import Evidence, Floats
+from sottovoce.estimate.evidence import Evidence, Floats, Functional
 from sottovoce.estimate.request import Method, Target
 
 METHODS = ("borda", "kwiksort")
@@ -47,11 +47,22 @@ class PlacesEvidence(Evidence):
             rows[first, pair], rows[second, pair] = -1, 1
         return rows
 
+    @property
+    def last(self) -> Floats:
+        """The place of each item where all that are listed later come before it, and no other."""
+        return len(self.items) - np.arange(len(self.items), dtype=np.float64)
+
     def values(self) -> Floats:
-        return np.asarray(len(self.items) - np.arange(len(self.items)) + self.weights @ self.pairs.values())
+        return np.asarray(self.last + self.weights @ self.pairs.values())
 
     def covariance(self, target: Target) -> Floats:
         return self.pairs.functional(self.weights, target).covariance
+
+    def functional(self, weights: Floats, target: Target = Target.POPULATION) -> Functional:
+        """Weighted sums of places are weighted sums of pairs."""
+        rows = np.atleast_2d(weights)
+        sums = self.pairs.functional(rows @ self.weights, target)
+        return Functional(rows @ self.last + sums.values, sums.covariance)
 
     def variances(self, target: Target) -> Floats:
         return np.maximum(np.diag(self.covariance(target)), 0)

@@ -54,6 +54,11 @@ def _screen(asked: Asked, field: dict[str, Any], language: str) -> dict[str, Any
     """What a participant answers: a list, a number or a text."""
     if field["kind"] == "several":
         return {**_listed(field["choices"]), "kind": "several", "most": field["most"], "count": len(field["choices"])}
+    if field["kind"] == "rank":
+        return field
+    if field["kind"] == "keyed":
+        number = _number(asked, field, language)
+        return {**number, "kind": "keyed", "cells": number.get("cells", ()), "count": len(field["choices"])}
     if field["kind"] == "choice" or "value_choices" in field:
         return _listed(field.get("value_choices", field["choices"]))
     return field if field["kind"] == "text" else _number(asked, field, language)

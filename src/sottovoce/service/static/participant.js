@@ -97,19 +97,32 @@ function fits(field) {
 }
 
 // --- questions --------------------------------------------------------------------------------------------
-const picked = (screen) => screen.querySelector("input[type=radio]:checked");
+const picked = (screen) => screen.querySelector("input[type=radio]:not([data-key]):checked");
 const ticked = (screen) => all("input[type=checkbox]:checked", screen);
 const field = (screen) => screen.querySelector("input[data-help]");
+/** The number that a person gave to a ticked answer: chosen, or typed; null where there is none that fits. */
+function numberOf(box) {
+  const own = box.closest("li").querySelector(".own");
+  const typed = own.querySelector("input[type=text]");
+  return own.querySelector(":checked")?.value ?? (typed && fits(typed) ? plain(typed.value) : null);
+}
+/** The ticked answers in the order in which they were ticked. */
+const inOrder = (screen) => ticked(screen).sort((one, other) => one.dataset.place - other.dataset.place);
 
 /** Say beside the button what is missing on a screen; whether nothing is. */
 function complete(screen) {
   const text = field(screen);
-  const many = ticked(screen).length > screen.dataset.most;
-  const fine = picked(screen) !== null || (text !== null && fits(text)) || (ticked(screen).length > 0 && !many);
-  get("missing").textContent = fine ? "" : many ? screen.dataset.many : (text ?? screen).dataset.help;
+  const { kind, most } = screen.dataset;
+  const chosen = ticked(screen);
+  const many = chosen.length > most;
+  const bare = kind === "keyed" ? chosen.find((box) => numberOf(box) === null) : undefined;
+  const enough = kind === "rank" ? chosen.length === all("input", screen).length : chosen.length > 0;
+  const fine = picked(screen) !== null || (text !== null && fits(text)) || (enough && !many && !bare);
+  get("missing").textContent = fine ? "" : many ? screen.dataset.many : bare ? screen.dataset.each : (text ?? screen).dataset.help;
   get("missing").hidden = fine;
   text?.setAttribute("aria-invalid", String(!fine));
-  if (!fine) (text ?? screen.querySelector("input[type=radio]")).focus();
+  const own = bare?.closest("li").querySelector(".own input");
+  if (!fine) (text ?? own ?? screen.querySelector("input:not(:checked)") ?? screen.querySelector("input")).focus();
   return fine;
 }
 
@@ -118,6 +131,11 @@ function heldBy(asked, screen, group) {
   const { kind, attribute } = screen.dataset;
   const text = field(screen);
   if (kind === "several") return ticked(screen).flatMap((one) => asked.read(one.value));
+  if (kind === "rank") return asked.read(inOrder(screen).map((one) => one.value).join(">"));
+  if (kind === "keyed") {
+    typed[`${asked.name}/`] = ticked(screen).map((one) => [one.value, numberOf(one)]);
+    return asked.read(typed[`${asked.name}/`].map((entry) => entry.join("=")).join(";"));
+  }
   const value = picked(screen)?.value ?? (kind === "text" ? text.value : plain(text.value));
   if (kind !== "text" && isNumber(value)) typed[`${asked.name}/${attribute ?? ""}`] = value;
   return asked.read(value, group, attribute);
@@ -182,14 +200,24 @@ function changed({ target }) {
     slider.className = fits(text) ? "" : "unset";
     if (fits(text)) slider.value = plain(text.value);
   }
-  if (target.type === "radio") for (const one of ticked(screen)) one.checked = false; // none of these
-  if (target.type === "radio" && text) text.value = "";
-  if (target.type === "radio" && slider) slider.className = "unset";
-  if (target.type !== "radio" && picked(screen)) picked(screen).checked = false;
+  const alone = target.type === "radio" && !target.dataset.key; // one answer for all, such as none of these
+  if (alone) for (const one of ticked(screen)) one.checked = false;
+  if (alone && text) text.value = "";
+  if (alone && slider) slider.className = "unset";
+  if (!alone && picked(screen)) picked(screen).checked = false;
+  if (screen.dataset.kind === "rank") rank(screen, target);
+  if (screen.dataset.kind === "keyed") for (const box of all("input[type=checkbox]", screen)) box.closest("li").querySelector(".own").hidden = !box.checked;
   get("missing").hidden = true;
   // Who has ticked as many as allowed is told at once, and nothing is unticked behind their back.
   if (ticked(screen).length > screen.dataset.most) complete(screen);
   text?.removeAttribute("aria-invalid");
+}
+
+/** Each ticked answer shows its place; who takes one back moves those after it up. */
+function rank(screen, target) {
+  if (target.checked) target.dataset.place = ticked(screen).length;
+  inOrder(screen).forEach((box, place) => (box.dataset.place = place + 1));
+  for (const box of all("input", screen)) box.parentNode.querySelector(".place").textContent = box.checked ? box.dataset.place : "";
 }
 
 // --- what would be sent -----------------------------------------------------------------------------------
@@ -207,18 +235,22 @@ function shown(asked, value) {
   const parts = (Array.isArray(value) ? value : [value]).map(String);
   if (!parts.length) return severalOf(asked).dataset.none;
   const number = typed[`${asked.name}/`];
+  if (Array.isArray(number)) return number.map(([key, one]) => `${asked.label(key, lang)}: ${inWords(asked, one)}`).join(", ");
+  if (rankedOf(asked)) return parts.map((one, place) => `${place + 1}. ${asked.label(one, lang)}`).join(", ");
   if (number && !asked.missing.includes(parts.at(-1))) parts[parts.length - 1] = number;
   return parts.map((one) => inWords(asked, one)).join(", ");
 }
 /** The screen of a question with check boxes, where it is one. */
-const severalOf = (asked) => screens.find(({ dataset }) => dataset.question === asked.name && dataset.kind === "several");
+const severalOf = (asked) => screens.find(({ dataset }) => dataset.question === asked.name && ["several", "keyed"].includes(dataset.kind));
+const rankedOf = (asked) => screens.find(({ dataset }) => dataset.question === asked.name && dataset.kind === "rank");
 /** What a report says: an answer, a range, or a list of answers. */
 function said(asked, { answers, any }) {
   if (any) return words.anything;
   if (!answers.length) return words.pattern;
   const written = answers.map(({ group, from, to, cell }) => {
+    const named = cell?.map((one) => asked.label(one, lang));
+    if (named) return rankedOf(asked) ? fill(words.ahead, { first: named[0], second: named[1] }) : named.join(", ");
     if (from === "") return severalOf(asked).dataset.none;
-    if (cell) return cell.map((one) => asked.label(one, lang)).join(", ");
     const number = from === to ? inWords(asked, from) : fill(words.from_to, { low: inWords(asked, from, false), high: inWords(asked, to) });
     return group ? `${asked.label(group, lang)}, ${number}` : number;
   });
@@ -237,7 +269,8 @@ function preview({ question, before, after, payload, bytes }) {
   get("dots").hidden = after.any || after.answers.length > 0;
   get("dots").textContent = dots(payload);
   const range = !list && after.answers[0].from !== after.answers[0].to;
-  const same = get("after").textContent === get("before").textContent;
+  const order = rankedOf(asked) && !list ? after.answers[0].cell.map((one) => before.map(String).indexOf(one)) : null;
+  const same = order ? order[0] < order[1] : get("after").textContent === get("before").textContent;
   get("kept").textContent = list ? words.list : range ? words.range : same ? words.same : words.other;
   get("unlearned").textContent = list || range ? words.unlearned_list : fill(words.unlearned, { answer: get("after").textContent });
   get("bytes").textContent = hex(bytes);

@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.core.channel.compose.options import MAX_ASKED
 from sottovoce.core.domain.ranking import SetDomain
 from sottovoce.core.domain.sets import Sets
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import SetShares
+from sottovoce.core.question import MeanPlaces, SetShares
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.request import Target
+from sottovoce.estimate.set_shares.evidence import predicted_places
 from sottovoce.study.detect import smallest_share
 from sottovoce.study.planners.base import (
     FOUND,
@@ -34,6 +37,8 @@ from sottovoce.study.planners.base import (
 )
 
 RARE = "rare"
+OPTIONS = "options"
+FEW_PAIRS = 500  # up to which all numbers of pairs asked are tried
 _LESS = 0.995  # of a margin: less is not worth a remark
 
 
@@ -58,18 +63,27 @@ class SetSharesPlanner(Planner):
 
     def ways(self, epsilon: Decimal) -> RootWays:
         candidates: list[TriedMechanism] = []
-        for name in self.methods:
+        for name, options in self.tried():
             try:
-                mechanism = build(name, self.domain, epsilon=epsilon)
+                mechanism = build(name, self.domain, epsilon=epsilon, **options)
             except ParameterError:
                 continue
             if any(mechanism.channel == other.mechanism.channel for other in candidates):
                 continue  # the same reports under another name
-            error = math.sqrt(float(np.mean(mechanism.variance(self.truth, 1, target=self.target))))
-            candidates.append(TriedMechanism(error, mechanism, name))
+            error = math.sqrt(float(np.mean(self.variances(mechanism))))
+            shown = f"{name} ({options['asked']} at a time)" if options else name
+            candidates.append(TriedMechanism(error, mechanism, shown))
         if not candidates:
             raise no_method(epsilon, self.methods)
         return shortest_first(candidates)
+
+    def tried(self) -> Iterable[tuple[str, dict[str, Any]]]:
+        """The methods with their options."""
+        return ((name, {}) for name in self.methods)
+
+    def variances(self, mechanism: Mechanism) -> NDArray[np.float64]:
+        """Variances of the numbers that are asked for, times the number of people."""
+        return np.asarray(mechanism.variance(self.truth, 1, target=self.target))
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
         if self.domain.ranked is None and self.domain.most > 1:
@@ -88,11 +102,38 @@ class SetSharesPlanner(Planner):
                 yield found_sentence("An item", found, f"{size:,} items")
 
 
+class MeanPlacesPlanner(SetSharesPlanner):
+    """The prior has the share of people who put the first item of each pair before the second; without one, half."""
+
+    __slots__ = ()
+
+    @property
+    def subject(self) -> str:
+        return f"Mean places of {len(self.domain.items)} items"
+
+    @property
+    def measure(self) -> str:
+        return "a mean place, root mean square over all items"
+
+    def tried(self) -> Iterable[tuple[str, dict[str, Any]]]:
+        """Fewer pairs may be better than for shares: pairs that are asked together have an item in common."""
+        for name in self.methods:
+            yield name, {}
+            if name == OPTIONS and len(self.truth) <= FEW_PAIRS:
+                yield from ((name, {"asked": asked}) for asked in range(1, min(MAX_ASKED, len(self.truth)) + 1))
+
+    def variances(self, mechanism: Mechanism) -> NDArray[np.float64]:
+        return predicted_places(mechanism, self.truth, self.target)
+
+
 def planner(request: Request) -> SetSharesPlanner:
-    """Checks the request; the prior is the expected share of each item."""
+    """Checks the request; the prior is the expected share of each item, or of each pair of a ranking."""
     request.refuse_mechanism()
     domain: Any = request.question.domain
     methods, size = tuple(request.registered(SetShares)), len(domain.labels())
+    if isinstance(request.question, MeanPlaces):
+        pairs = np.full(size, 0.5) if request.prior is None else _shares(request.prior, domain)
+        return MeanPlacesPlanner(domain, pairs, False, methods, request.target)
     is_rare = isinstance(request.prior, str) and request.prior == RARE
     if is_rare:
         truth = np.zeros(size)

@@ -66,6 +66,12 @@ class AskedOptions(SetsById, Asking):
         place = (element - window.choice.of(public)) % self.items
         return place < window.asked and bool(report >> place & 1)
 
+    def denies(self, report: int, element: int, public: Words = NO_WORDS) -> bool:
+        window = self.window
+        return (element - window.choice.of(public)) % self.items < window.asked and not self.holds(
+            report, element, public
+        )
+
     def _chances(self) -> tuple[Fraction, Fraction]:
         """The probability of the true pattern, and of any other one."""
         keep = Fraction(cast(Subset, self.inner).keep, UNIT)
