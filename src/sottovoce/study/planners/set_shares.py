@@ -18,7 +18,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
-from sottovoce.core.question import MeanPlaces, SetShares
+from sottovoce.core.question import SetShares
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.request import Target
 from sottovoce.estimate.set_shares.evidence import predicted_places
@@ -131,7 +131,7 @@ def planner(request: Request) -> SetSharesPlanner:
     request.refuse_mechanism()
     domain: Any = request.question.domain
     methods, size = tuple(request.registered(SetShares)), len(domain.labels())
-    if isinstance(request.question, MeanPlaces):
+    if not request.question.is_share:  # of pairs: the mean places of items
         pairs = np.full(size, 0.5) if request.prior is None else _shares(request.prior, domain)
         return MeanPlacesPlanner(domain, pairs, False, methods, request.target)
     is_rare = isinstance(request.prior, str) and request.prior == RARE
