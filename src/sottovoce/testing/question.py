@@ -40,8 +40,8 @@ NAME, UNIT, REASON = "asked", "units", "refused"
 EPSILON, PARTICIPANTS, LEVEL = 4, 4000, 0.95
 NEARLY = 1.02  # predicted errors that are read from rounded counts do not fall with each step of epsilon
 SURE = 1 - 1e-6  # the level of intervals that hold the truth of a simulation
-FIELDS = ("choice", "keyed", "number", "pair", "rank", "record", "several", "text")  # of the participant's page
-LISTING = ("choice", "keyed", "pair", "rank", "several")  # those that list choices
+FIELDS = ("choice", "rated", "number", "pair", "rank", "record", "several", "text")  # of the participant's page
+LISTING = ("choice", "rated", "pair", "rank", "several")  # those that list choices
 Value = TypeVar("Value")
 
 
@@ -277,7 +277,7 @@ class _Contract:
         place = "the field of the participant's page"
         self._require(kind in FIELDS, place, f"`field` of a kind among {', '.join(FIELDS)}")
         self._require(kind != "text" or (number is None and not own.labels("en")), place, "`field` with its choices")
-        ranged = kind in ("keyed", "number") or (kind == "pair" and number is not None)
+        ranged = kind in ("rated", "number") or (kind == "pair" and number is not None)
         self._require(not ranged or {"low", "high", "step"} <= {*field}, place, "`field` with the range of its number")
         self._require(kind not in LISTING or field.get("choices"), place, "`field` with its choices")
         parts = field.get("fields", {})

@@ -56,9 +56,9 @@ def _screen(asked: Asked, field: dict[str, Any], language: str) -> dict[str, Any
         return {**_listed(field["choices"]), "kind": "several", "most": field["most"], "count": len(field["choices"])}
     if field["kind"] == "rank":
         return field
-    if field["kind"] == "keyed":
+    if field["kind"] == "rated":
         number = _number(asked, field, language)
-        return {**number, "kind": "keyed", "cells": number.get("cells", ()), "count": len(field["choices"])}
+        return {**number, "kind": "rated", "cells": number.get("cells", ()), "count": len(field["choices"])}
     if field["kind"] == "choice" or "value_choices" in field:
         return _listed(field.get("value_choices", field["choices"]))
     return field if field["kind"] == "text" else _number(asked, field, language)

@@ -115,7 +115,7 @@ function complete(screen) {
   const { kind, most } = screen.dataset;
   const chosen = ticked(screen);
   const many = chosen.length > most;
-  const bare = kind === "keyed" ? chosen.find((box) => numberOf(box) === null) : undefined;
+  const bare = kind === "rated" ? chosen.find((box) => numberOf(box) === null) : undefined;
   const enough = kind === "rank" ? chosen.length === all("input", screen).length : chosen.length > 0;
   const fine = picked(screen) !== null || (text !== null && fits(text)) || (enough && !many && !bare);
   get("missing").textContent = fine ? "" : many ? screen.dataset.many : bare ? screen.dataset.each : (text ?? screen).dataset.help;
@@ -132,7 +132,7 @@ function heldBy(asked, screen, group) {
   const text = field(screen);
   if (kind === "several") return ticked(screen).flatMap((one) => asked.read(one.value));
   if (kind === "rank") return asked.read(inOrder(screen).map((one) => one.value).join(">"));
-  if (kind === "keyed") {
+  if (kind === "rated") {
     typed[`${asked.name}/`] = ticked(screen).map((one) => [one.value, numberOf(one)]);
     return asked.read(typed[`${asked.name}/`].map((entry) => entry.join("=")).join(";"));
   }
@@ -206,7 +206,7 @@ function changed({ target }) {
   if (alone && slider) slider.className = "unset";
   if (!alone && picked(screen)) picked(screen).checked = false;
   if (screen.dataset.kind === "rank") rank(screen, target);
-  if (screen.dataset.kind === "keyed") for (const box of all("input[type=checkbox]", screen)) box.closest("li").querySelector(".own").hidden = !box.checked;
+  if (screen.dataset.kind === "rated") for (const box of all("input[type=checkbox]", screen)) box.closest("li").querySelector(".own").hidden = !box.checked;
   get("missing").hidden = true;
   // Who has ticked as many as allowed is told at once, and nothing is unticked behind their back.
   if (ticked(screen).length > screen.dataset.most) complete(screen);
@@ -241,7 +241,7 @@ function shown(asked, value) {
   return parts.map((one) => inWords(asked, one)).join(", ");
 }
 /** The screen of a question with check boxes, where it is one. */
-const severalOf = (asked) => screens.find(({ dataset }) => dataset.question === asked.name && ["several", "keyed"].includes(dataset.kind));
+const severalOf = (asked) => screens.find(({ dataset }) => dataset.question === asked.name && ["several", "rated"].includes(dataset.kind));
 const rankedOf = (asked) => screens.find(({ dataset }) => dataset.question === asked.name && dataset.kind === "rank");
 /** What a report says: an answer, a range, or a list of answers. */
 function said(asked, { answers, any }) {

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,15 +105,12 @@ class SetSharesPlanner(Planner):
 class MeanPlacesPlanner(SetSharesPlanner):
     """The prior has the share of people who put the first item of each pair before the second; without one, half."""
 
+    measure: ClassVar[str] = "a mean place, root mean square over all items"
     __slots__ = ()
 
     @property
     def subject(self) -> str:
         return f"Mean places of {len(self.domain.items)} items"
-
-    @property
-    def measure(self) -> str:
-        return "a mean place, root mean square over all items"
 
     def tried(self) -> Iterable[tuple[str, dict[str, Any]]]:
         """Fewer pairs may be better than for shares: pairs that are asked together have an item in common."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.core.domain import Domain, KeyValue
+from sottovoce.core.declared import delegated
+from sottovoce.core.domain import KeyValue
 from sottovoce.core.domain.key_value import EQUALS, SEPARATOR
-from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.html import Html
 from sottovoce.core.question import KeyMeans
 from sottovoce.core.round import Estimates
@@ -22,15 +22,15 @@ from sottovoce.study.documents.elements import listed, paragraph
 from sottovoce.study.population import ExpectedAnswers, plain_number
 from sottovoce.study.question_tables import RANGE, QuestionTable
 from sottovoce.study.questions.base import StudyQuestion, Truth, number_field
+from sottovoce.study.questions.items import MOST, StudyItems
 from sottovoce.study.questions.result_lines import ResultLine, estimate_lines
 
 SHARE = "share of people with"  # an item
 RAREST = 1e-6  # the least share of a key that a plan expects
-_MOST = "Write the largest number of items in one answer, such as most = 3. Fewer items give smaller margins."
 
 
 @dataclass(frozen=True, slots=True)
-class StudyKeyMeans(StudyQuestion):
+class StudyKeyMeans(StudyItems):
     """The mean of the numbers of each key, and the share of people who hold it."""
 
     keys: ClassVar[tuple[str, ...]] = ("items", "most", *RANGE)
@@ -41,27 +41,15 @@ class StudyKeyMeans(StudyQuestion):
         if items is None or numbers is None:
             return None
         most = table.table.get("most")
-        return table.built("most", lambda: KeyMeans(KeyValue(items.values, numbers, most)), _MOST)
+        return table.built("most", lambda: KeyMeans(KeyValue(items.values, numbers, most)), MOST)
 
-    @property
-    def compared_values(self) -> int:
-        return self.groups
+    compared_values = delegated("groups")
+    number_domain = delegated("question.domain.value")
 
     # --- the population --------------------------------------------------------------------------
     @property
-    def number_domain(self) -> Domain:
-        value: Domain = self.question.domain.value
-        return value
-
-    @property
     def groups(self) -> int:
         return len(self.question.domain.keys)
-
-    def check_population(self, expected: ExpectedAnswers) -> None:
-        StudyQuestion.check_population(self, expected)
-        most = self.question.domain.most
-        if sum(expected.shares or ()) > most + 1e-9:
-            raise ParameterError(f"The shares of {self.asked.name} must sum to at most {most}, the items of a person.")
 
     def _shares(self, expected: ExpectedAnswers) -> Sequence[float]:
         return expected.shares or (self.question.domain.most / (2 * self.groups),) * self.groups
@@ -85,12 +73,6 @@ class StudyKeyMeans(StudyQuestion):
             entries = (f"{domain.keys[at]} {EQUALS} {plain_number(own[at], self.number_domain)}" for at in held)
             people.append(f"{SEPARATOR} ".join(entries))
         return {self.asked.name: people}
-
-    # --- the column of a file of answers, and the truth ------------------------------------------
-    def raw_answers(self, cells: Callable[[str], list[Any]], is_empty: Callable[[object], bool]) -> list[Any]:
-        """A cell holds entries such as "bus = 3" with semicolons between them; an empty one is for nothing at all."""
-        typed = self.question.domain.typed
-        return [[] if is_empty(value) else typed(value) for value in cells(self.asked.key)]
 
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
         told: dict[str, list[float]] = {str(key): [] for key in self.question.domain.keys}
@@ -149,7 +131,7 @@ class StudyKeyMeans(StudyQuestion):
     def field(self, language: str) -> dict[str, Any]:
         domain = self.question.domain
         choices = self.choices(self.question.choices, language)
-        return {"kind": "keyed", "choices": choices, "most": domain.most, **number_field(domain.value.root)}
+        return {"kind": "rated", "choices": choices, "most": domain.most, **number_field(domain.value.root)}
 
     def possible_answers(self, language: str, say: Mapping[str, str]) -> str:
         domain = self.question.domain

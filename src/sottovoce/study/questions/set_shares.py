@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sottovoce.core.domain.sets import SEPARATOR, Sets
-from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.html import Html
 from sottovoce.core.question import SetShares
 from sottovoce.core.round import Estimates
@@ -20,15 +19,15 @@ from sottovoce.study.display.shown import ShownResult
 from sottovoce.study.documents.elements import listed
 from sottovoce.study.population import ExpectedAnswers
 from sottovoce.study.question_tables import QuestionTable
-from sottovoce.study.questions.base import StudyQuestion, Truth
+from sottovoce.study.questions.base import Truth
+from sottovoce.study.questions.items import MOST, StudyItems
 from sottovoce.study.questions.result_lines import ResultLine, estimate_lines
 
 SIZES = SizesEvidence.noun
-_MOST = "Write the largest number of items in one answer, such as most = 3. Fewer items give smaller margins."
 
 
 @dataclass(frozen=True, slots=True)
-class StudySetShares(StudyQuestion):
+class StudySetShares(StudyItems):
     """The share of each item, and how many items people hold."""
 
     keys: ClassVar[tuple[str, ...]] = ("items", "most")
@@ -40,19 +39,13 @@ class StudySetShares(StudyQuestion):
         if items is None:
             return None
         most = table.table.get("most")
-        return table.built("most", lambda: SetShares(Sets(items.values, most)), _MOST)
+        return table.built("most", lambda: SetShares(Sets(items.values, most)), MOST)
 
     @property
     def compared_values(self) -> int:
         return len(self.question.domain.items)
 
     # --- the population --------------------------------------------------------------------------
-    def check_population(self, expected: ExpectedAnswers) -> None:
-        StudyQuestion.check_population(self, expected)
-        most = self.question.domain.most
-        if sum(expected.shares or ()) > most + 1e-9:
-            raise ParameterError(f"The shares of {self.asked.name} must sum to at most {most}, the items of a person.")
-
     def prior(self, expected: ExpectedAnswers) -> Any:
         return None if expected.shares is None else list(expected.shares)
 
@@ -68,12 +61,6 @@ class StudySetShares(StudyQuestion):
                 held = np.sort(generator.choice(held, domain.most, replace=False))
             people.append(f"{SEPARATOR} ".join(str(domain.items[place]) for place in held))
         return {self.asked.name: people}
-
-    # --- the column of a file of answers, and the truth ------------------------------------------
-    def raw_answers(self, cells: Callable[[str], list[Any]], is_empty: Callable[[object], bool]) -> list[Any]:
-        """A cell holds items with semicolons between them; an empty one is the answer of those who hold none."""
-        typed = self.question.domain.typed
-        return [[] if is_empty(value) else typed(value) for value in cells(self.asked.key)]
 
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
         domain, count = self.question.domain, len(column)
