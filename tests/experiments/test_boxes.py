@@ -10,8 +10,9 @@ from sottovoce.estimate.boxes.grid import Grid
 from sottovoce.estimate.boxes.partitions import partition_boxes
 from sottovoce.protocols.boxes.ahead import AHEAD
 from sottovoce.protocols.boxes.hio import HIO
+from sottovoce_experiments.boxes import table_8
 from sottovoce_experiments.boxes.compared import squared_error
-from sottovoce_experiments.boxes.played import Floats, played, tallies
+from sottovoce_experiments.boxes.played import Floats, in_blocks, played, tallies
 from sottovoce_experiments.boxes.published import hio_variance, noise
 
 SQUARE = sv.Record({"a": sv.Integers(0, 15), "b": sv.Integers(0, 15)})
@@ -65,3 +66,11 @@ def test_ahead_splits_where_people_are_and_finds_their_shares() -> None:
     assert (found[3, 4], found[12, 1]) == pytest.approx((0.3, 0.7), abs=0.01)
     coarse = ahead(np.full((16, 16), 1 / 256), 2_000, 0.5, np.random.default_rng(4))
     assert len(np.unique(coarse.round(12))) < 40
+
+
+def test_a_coarser_grid_is_played_with_the_sums_of_its_blocks() -> None:
+    """HDG divides 32 values into 16 parts; cells inside a part share its answers evenly."""
+    table = np.arange(16.0).reshape(4, 4)
+    assert in_blocks(table, (2, 1)).tolist() == [[28.0], [92.0]]
+    found = table_8.errors(table_8.METHODS["HDG"], 2, "smooth", 1, np.random.default_rng(1))
+    assert 0 < found[0] < 200

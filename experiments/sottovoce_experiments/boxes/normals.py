@@ -18,7 +18,7 @@ from sottovoce.protocols.boxes.copula import CopulaRounds
 from sottovoce.protocols.boxes.hdg import HDG
 from sottovoce.protocols.play import State
 from sottovoce_experiments.boxes.compared import PAGE
-from sottovoce_experiments.boxes.played import tallies
+from sottovoce_experiments.boxes.played import in_blocks, tallies
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.figures import plain
 from sottovoce_experiments.page import PageColumn, Section
@@ -29,7 +29,7 @@ FIELDS, BINS, REACH = 5, 256, 4.0  # bins from -4 to 4 standard deviations
 CORRELATION, EPSILON, PARTICIPANTS = 0.6, 0.8, 1_000_000
 PRIPL_TREE = 7.1e-4  # of its authors' code in this setting, measured outside this command
 WIDE = 0.5  # of the range of a field, as in the queries of PriPL-Tree
-RUNS = 6
+RUNS = 20
 METHODS = ("copula, two rounds", "copula, one round", "HDG")
 TARGETS = dict(zip(METHODS, (2e-4, 7e-4, None), strict=True))
 NAMES = tuple("abcde")
@@ -68,8 +68,9 @@ def estimated(asked: Any, pair: Floats, rng: np.random.Generator) -> Any:
         for arm, own in zip(state.round.arms, rng.multinomial(count, weights / weights.sum()), strict=True):
             view: Any = arm.mechanism.domain  # `Select`
             names = view.names
-            shares = line if len(names) == 1 else pair.ravel()
-            found += tallies([arm], Grid.of(Select(RECORD, names)), shares, int(own), rng)
+            grid = Grid.of(Select(asked.base.of, names))
+            shares = in_blocks(line if len(names) == 1 else pair, grid.shape).ravel()
+            found += tallies([arm], grid, shares, int(own), rng)
         state = state.after(tuple(found))
     return state.estimates["boxes"].decoded("fitted")
 

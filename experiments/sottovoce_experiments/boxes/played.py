@@ -44,3 +44,11 @@ def played(protocol: Protocol, shares: Floats, n: int, rng: np.random.Generator)
         left -= asked
         state = state.after(tallies(state.round.arms, grid, shares, asked, rng))
     return state.estimates["boxes"]
+
+
+def in_blocks(table: Floats, shape: Sequence[int]) -> Floats:
+    """The sums of a table over blocks of equal size."""
+    for axis, parts in enumerate(shape):
+        starts = np.arange(0, table.shape[axis], table.shape[axis] // parts)
+        table = np.asarray(np.add.reduceat(table, starts, axis=axis), np.float64)
+    return table

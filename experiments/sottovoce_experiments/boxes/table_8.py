@@ -13,14 +13,15 @@ from scipy import stats
 
 from sottovoce.core.domain import Integers, Record
 from sottovoce.core.registry import mechanism
-from sottovoce.core.round import Protocol
+from sottovoce.estimate.boxes.grid import Grid
 from sottovoce.protocols.boxes.ahead import AHEAD
+from sottovoce.protocols.boxes.arms import CellsProtocol
 from sottovoce.protocols.boxes.hdg import HDG
 from sottovoce.protocols.boxes.hio import HIO
 from sottovoce.tally.counts import simulate_counts
 from sottovoce_experiments.boxes.compared import PAGE
 from sottovoce_experiments.boxes.compared import squared_error as error_of_boxes
-from sottovoce_experiments.boxes.played import SEEDS, played
+from sottovoce_experiments.boxes.played import SEEDS, in_blocks, played
 from sottovoce_experiments.distribution.range_decoders import squared_error as error_of_ranges
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.figures import plain
@@ -90,8 +91,9 @@ def errors(method: RangeMethod, dimensions: int, law: str, runs: int, rng: np.ra
     asked = method.build(Record({name: Integers(0, size - 1) for name in "ab"[:dimensions]}), size)
     found = []
     for _ in range(runs):
-        if isinstance(asked, Protocol):
-            estimate = played(asked, truth.ravel(), PEOPLE, rng)
+        if isinstance(asked, CellsProtocol | HDG):
+            held = in_blocks(truth, Grid.of(asked.base).shape)
+            estimate = played(asked, held.ravel(), PEOPLE, rng)
             values = finest(estimate.decoded(method.decoder) if method.decoder != "linear" else estimate, size)
         else:
             held = rng.multinomial(PEOPLE, truth.ravel())

@@ -1,4 +1,8 @@
-"""Tables of two fields with known margins: a normal copula, moved to a coarse table as far as its noise allows."""
+"""Tables of two fields with known margins: a normal copula, moved to a coarse table as far as its noise allows.
+
+Margins come from reports about single fields, decoded, and from the sums of all coarse tables of a field: both are
+weighted by their errors.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +14,78 @@ from scipy.optimize import minimize_scalar
 from scipy.special import ndtri
 
 from sottovoce.estimate.boxes.pairs import PairBoxes
-from sottovoce.estimate.boxes.partitions import PartitionBoxes
-from sottovoce.estimate.evidence import Floats, Ints
+from sottovoce.estimate.boxes.partitions import PartitionBoxes, PartReading
+from sottovoce.estimate.evidence import Evidence, Floats, Ints
+from sottovoce.estimate.request import Target
 
 MOST = 0.98  # of a correlation
+DECODED = 0.5  # mean squared error of decoded shares of wide ranges over that of unbiased ones
 SWEEPS = 60
 _NEAR = 1e-7
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
+class FieldLine:
+    """The decoded shares of the fine buckets of one field, and the reports that they come from, if there are any."""
+
+    shares: Floats
+    evidence: Evidence | None
+
+    def meeting(self, parts: Ints, coarse: Floats, covariance: Floats) -> Floats:
+        """The shares, moved toward the shares of coarse parts from other reports by the errors of both."""
+        sums = np.eye(len(coarse))[parts].T
+        own = sums @ self.shares
+        wanted = coarse
+        if self.evidence is not None:
+            error = DECODED * self.evidence.functional(sums).covariance
+            wanted = own + error @ np.linalg.pinv(error + covariance, rcond=_NEAR) @ (coarse - own)
+        wanted = np.maximum(wanted, own * 1e-3)
+        found = self.shares * (wanted / np.maximum(own, _TINY))[parts]
+        return np.asarray(found / found.sum())
+
+
+@dataclass(frozen=True, eq=False)
 class CopulaBoxes(PairBoxes):
     """Reports about pairs of fields in coarse parts, and the shares of the fine buckets of each field by itself."""
 
-    margins: Mapping[str, Floats]
+    lines: Mapping[str, FieldLine]
 
     def fitted_shares(self) -> Floats:
-        tables = (joined(self.margins[first], self.margins[second], one) for (first, second), one in self.pairs.items())
+        margins = {name: self.margin(name) for name in self.lines}
+        tables = (joined(margins[first], margins[second], one) for (first, second), one in self.pairs.items())
         return np.concatenate([table.ravel() for table in tables])
+
+    def margin(self, name: str) -> Floats:
+        """The shares of one field by all reports about it: those about it alone, and the sums of its tables."""
+        readings = [one for one in self.readings if name in one.names]
+        if not readings:
+            return self.lines[name].shares
+        weights = np.array([one.n for one in readings]) / sum(one.n for one in readings)
+        coarse, covariance = 0.0, 0.0
+        for weight, one in zip(weights, readings, strict=True):
+            rows = _sums_over(one, name)
+            coarse = coarse + weight * (rows @ one.shares)
+            covariance = covariance + weight**2 * one.covariance(rows, Target.POPULATION)
+        return self.lines[name].meeting(self._parts(name), np.asarray(coarse), np.asarray(covariance))
+
+    def _parts(self, name: str) -> Ints:
+        """The coarse part of each fine bucket of a field."""
+        pair = next(pair for pair, one in self.pairs.items() if name in pair and one.readings)
+        return _parts_of(self.pairs[pair].readings[0], *(self.sizes[one] for one in pair))[pair.index(name)]
+
+
+def _sums_over(reading: PartReading, name: str) -> Floats:
+    """One row for each part of a field: a one for each cell of a coarse table that is in it."""
+    axis = reading.names.index(name)
+    places = np.indices(reading.shape)[axis].ravel()
+    return np.asarray(np.eye(reading.shape[axis])[places].T, np.float64)
+
+
+def _parts_of(reading: PartReading, first: int, second: int) -> tuple[Ints, Ints]:
+    """The coarse part of each fine bucket of two fields with so many buckets."""
+    own = reading.parts.reshape(first, second)
+    return own[:, 0] // reading.shape[1], own[0] % reading.shape[1]
 
 
 def joined(first: Floats, second: Floats, coarse: PartitionBoxes) -> Floats:
@@ -35,8 +93,7 @@ def joined(first: Floats, second: Floats, coarse: PartitionBoxes) -> Floats:
     if not coarse.readings:
         return np.multiply.outer(first, second)
     (reading,) = coarse.readings
-    own = reading.parts.reshape(len(first), len(second))
-    rows, columns = own[:, 0] // reading.shape[1], own[0] % reading.shape[1]
+    rows, columns = _parts_of(reading, len(first), len(second))
     wanted, noise = reading.shares.reshape(reading.shape), reading.variance * reading.shares.size
     blocks = _shares(rows, first), _shares(columns, second)
     smooth = _normal_table(first, second, blocks, rows, columns, wanted)

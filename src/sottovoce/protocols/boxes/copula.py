@@ -18,7 +18,7 @@ from sottovoce.core.question import Boxes
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.round import Arm, Estimates, History, Protocol, Round, partial
 from sottovoce.core.spec_cost import ARM_EFFORT
-from sottovoce.estimate.boxes.copula import CopulaBoxes
+from sottovoce.estimate.boxes.copula import CopulaBoxes, FieldLine
 from sottovoce.estimate.boxes.pairs import pair_tables
 from sottovoce.estimate.decoder import decoder
 from sottovoce.estimate.distribution.evidence import from_cells
@@ -158,7 +158,8 @@ class CopulaRounds(Protocol):
         count = len(self.record.fields)
         lines = history[0][:count]
         if self.rounds == 2 and len(history) == 1 and not closing:
-            return Round(tuple(self._pairs(self._ranked(self._margins(lines)))))
+            margins = {name: one.shares for name, one in self._fields(lines).items()}
+            return Round(tuple(self._pairs(self._ranked(margins))))
         pairs = history[0][count:] if self.rounds == 1 else history[1] if len(history) > 1 else ()
         if not any(tally.n for tally in pairs):
             known = zip(self.base.names, lines, strict=True)
@@ -167,7 +168,7 @@ class CopulaRounds(Protocol):
                 raise ParameterError("Nothing can be estimated yet: nobody was asked about pairs of fields.")
             return partial(fields, "Closed early: nobody was asked about pairs of fields.")
         tables, readings = pair_tables(self.question, self.base, pairs)
-        evidence = CopulaBoxes(self.question, tables, readings, self._margins(lines))
+        evidence = CopulaBoxes(self.question, tables, readings, self._fields(lines))
         estimates = {"boxes": Estimate.of(self.question, evidence, sources_of((*lines, *pairs)))}
         silent = [name for name, tally in zip(self.base.names, lines, strict=True) if not tally.n]
         return (
@@ -176,12 +177,14 @@ class CopulaRounds(Protocol):
             else estimates
         )
 
-    def _margins(self, lines: Any) -> dict[str, Floats]:
+    def _fields(self, lines: Any) -> dict[str, FieldLine]:
         """The shares of the buckets of each field, by the decoder "bayes"; equal shares where nobody was asked."""
-        found = self._even()
+        found = {name: FieldLine(shares, None) for name, shares in self._even().items()}
         for name, tally in zip(self.base.names, lines, strict=True):
             if tally.n:
-                found[name] = _smoothed(self._wave(name), tally.n, tally.cells.tobytes())
+                wave = self._wave(name)
+                shares = _smoothed(wave, tally.n, tally.cells.tobytes())
+                found[name] = FieldLine(shares, from_cells(wave, tally.n, tally.cells))
         return found
 
 
