@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from sottovoce.core.domain import Integers, Record
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.registry import mechanism
+from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.estimate.boxes.grid import Grid
 from sottovoce.protocols.boxes.ahead import AHEAD
 from sottovoce.protocols.boxes.arms import CellsProtocol
+from sottovoce.protocols.boxes.conjunction import conjunction
 from sottovoce.protocols.boxes.hdg import HDG
 from sottovoce.protocols.boxes.hio import HIO
 from sottovoce.tally.counts import simulate_counts
+from sottovoce.tally.tally import Tally
 from sottovoce_experiments.boxes.compared import PAGE
 from sottovoce_experiments.boxes.compared import squared_error as error_of_boxes
 from sottovoce_experiments.boxes.played import SEEDS, in_blocks, played
@@ -29,6 +33,7 @@ from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 EPSILON, PEOPLE, RUNS = 1.0, 100_000, 20
 SIZES = {1: 256, 2: 32}  # buckets along each axis
 LAWS = ("smooth", "spiky")
@@ -53,6 +58,9 @@ METHODS: dict[str, RangeMethod] = {
     "hierarchy, 4 children": RangeMethod("Cormode et al. 2019", (1,), of_one("hierarchy")),
     "Haar": RangeMethod("Cormode et al. 2019", (1,), of_one("haar")),
     "HIO": RangeMethod("Wang et al. 2019", (1, 2), lambda record, size: HIO(record, EPSILON, size)),
+    "conjunctive estimator": RangeMethod(
+        "Wang et al. 2019", (2,), lambda record, size: conjunction(record, epsilon=EPSILON, buckets=size)
+    ),
     "square wave, EMS": RangeMethod("Li et al. 2020", (1,), of_one("square-wave-discrete"), "ems"),
     "HDG": RangeMethod("Yang et al. 2020", (2,), lambda record, size: HDG(record, EPSILON, PEOPLE), "fitted"),
     "AHEAD": RangeMethod("Du et al. 2021", (1, 2), lambda record, size: AHEAD(record, EPSILON, PEOPLE, size), "fitted"),
@@ -92,16 +100,25 @@ def errors(method: RangeMethod, dimensions: int, law: str, runs: int, rng: np.ra
     found = []
     for _ in range(runs):
         if isinstance(asked, CellsProtocol | HDG):
-            held = in_blocks(truth, Grid.of(asked.base).shape)
-            estimate = played(asked, held.ravel(), PEOPLE, rng)
+            told = in_blocks(truth, Grid.of(asked.base).shape)
+            estimate = played(asked, told.ravel(), PEOPLE, rng)
             values = finest(estimate.decoded(method.decoder) if method.decoder != "linear" else estimate, size)
         else:
             held = rng.multinomial(PEOPLE, truth.ravel())
-            tally = simulate_counts(asked, held, seed=int(rng.integers(SEEDS)))
-            values = asked.estimate(tally, decoder=method.decoder).values
+            values = asked.estimate(counted(asked, held, size, rng), decoder=method.decoder).values
         wrong = error_of_ranges if dimensions == 1 else error_of_boxes
         found.append(PEOPLE * wrong(values.reshape(truth.shape), truth))
     return found
+
+
+def counted(asked: Mechanism, held: Ints, size: int, rng: np.random.Generator) -> Tally:
+    """The tally of people of whom so many are in each cell; reports about both fields are drawn one by one."""
+    seed = int(rng.integers(SEEDS))
+    if not isinstance(asked.statistic, CountJoint):
+        return simulate_counts(asked, held, seed=seed)
+    cells = np.repeat(np.arange(len(held)), held).tolist()
+    people = [{"a": cell // size, "b": cell % size} for cell in cells]
+    return asked.tally(asked.privatize(people, seed=seed))
 
 
 def finest(estimate: Any, size: int) -> Floats:

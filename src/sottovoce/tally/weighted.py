@@ -45,7 +45,7 @@ class WeightedTally:
 
     def __post_init__(self) -> None:
         check_same(self.weighted.mechanism, self.squared.mechanism, "weigh tallies")
-        check_integer("n", "a weighted tally", self.n, 0, self.weighted.n)
+        check_integer("n", "a weighted tally", self.n, 0, MAX_REPORTS)
         check_integer("units", "a weighted tally", self.units, 1, MAX_REPORTS)
         first, second, third = self.weighted.n, self.squared.n, self.cubes
         # Cauchy-Schwarz, for the weights of n reports and for their powers.

@@ -13,9 +13,11 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_people
 from sottovoce.core.question import Question
+from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.boxes.base import GridEvidence
+from sottovoce.estimate.boxes.conjunction import ConjunctionBoxes
 from sottovoce.estimate.boxes.grid import Grid
 from sottovoce.estimate.boxes.partitions import PartitionBoxes, partition_boxes
 from sottovoce.estimate.candidates import refuse
@@ -26,7 +28,7 @@ from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints, Offer
 from sottovoce.estimate.request import Target
 from sottovoce.tally.tally import Tally
 
-READS = (CountOutputs, CountSupports)
+READS = (CountOutputs, CountSupports, CountJoint)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +41,11 @@ class WaveBoxes(GridEvidence, OutputsEvidence):
 
 def evidence(
     mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None
-) -> WaveBoxes | PartitionBoxes:
+) -> WaveBoxes | PartitionBoxes | ConjunctionBoxes:
     """The evidence of a tally."""
     refuse(mechanism, candidates)
+    if isinstance(mechanism.statistic, CountJoint):
+        return ConjunctionBoxes.of(mechanism, tally.cells)
     view: Any = base_of(mechanism.domain)  # `Select`
     if isinstance(mechanism.statistic, CountSupports) or view != mechanism.domain:
         question: Any = mechanism.question  # `Boxes`
