@@ -14,10 +14,12 @@ from typing import Any
 
 import sottovoce
 from sottovoce.core import late
+from sottovoce_experiments.claim import Claim, table
 from sottovoce_experiments.page import Section
+from sottovoce_experiments.picture import Picture
+from sottovoce_experiments.row import Row as Row
 
 Point = dict[str, Any]  # a value of each axis
-Row = dict[str, Any]  # plain values; the axes are among them
 # Each axis has a name and its values; several names and tuples of values if not all combinations are wanted.
 Axes = tuple[tuple[str | tuple[str, ...], tuple[Any, ...]], ...]
 Cell = Callable[[Mapping[str, Any], int, int], list[Row]]  # point, runs, seed
@@ -52,11 +54,14 @@ class Experiment:
     metric: str
     grid: Axes
     quick: Axes  # the part of the grid that a quick run computes
-    runs: int
-    quick_runs: int
     cell: Cell
-    figure: str  # "module:name" of the function that draws the rows; loaded late, as it needs matplotlib
+    figure: Picture | None
     columns: tuple[str, ...]  # of the printed table
+    runs: int = 1
+    quick_runs: int = 1
+    claims: tuple[Claim, ...] = ()  # sentences of the paper that rows decide
+    rows: str = ""  # the name under which rows are kept; figures with the same grid may share them
+    where: tuple[tuple[str, tuple[Any, ...]], ...] = ()  # the rows that it shows, where it shows a part of them
     summary: Callable[[Sequence[Row]], list[str]] | None = None
     paper: str | None = None  # empty for studies of our own methods
     data: tuple[str, ...] = ()
@@ -70,6 +75,34 @@ class Experiment:
             points = self.points()
             varying = tuple(name for name in self.axes if len({point[name] for point in points}) > 1)
             object.__setattr__(self, "section", self.section.complete(varying))
+
+    def markdown(self, rows: Sequence[Row]) -> str:
+        """The section of the page: heading, text, picture, claims, and the table of numbers."""
+        if self.section is None:
+            return ""
+        rows = self.shown(rows)
+        claims = table(self.claims, rows) if self.claims else ""
+        drawn = f"![{self.title}]({self.section.page.up}{self.drawing})" if self.drawn_on_page else ""
+        return self.section.markdown(rows, (drawn, claims))
+
+    def shown(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows that are shown."""
+        return [row for row in rows if all(row[name] in values for name, values in self.where)]
+
+    @property
+    def drawn_on_page(self) -> bool:
+        """Whether its page shows its picture."""
+        return self.figure is not None and self.section is not None and self.section.page.pictures
+
+    @property
+    def drawing(self) -> str:
+        """Where the folder of pages keeps the picture."""
+        return f"pictures/papers/{self.id}.svg"
+
+    @property
+    def kept(self) -> str:
+        """The name under which its rows are kept."""
+        return self.rows or self.id
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -88,12 +121,12 @@ class Experiment:
 
     def cell_seed(self, point: Mapping[str, Any], seed: int) -> int:
         """The cell's own seed, independent of the order and number of workers."""
-        text = json.dumps([self.id, seed, self.key(point)])
+        text = json.dumps([self.kept, seed, self.key(point)])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "big")
 
     def identity(self, seed: int, runs: int, data: str | None = None) -> str:
         """What finished cells must share to be reused: code, seed, runs and data."""
-        text = json.dumps([self.id, source_digest(), seed, runs, data])
+        text = json.dumps([self.kept, source_digest(), seed, runs, data])
         return hashlib.sha256(text.encode()).hexdigest()
 
 

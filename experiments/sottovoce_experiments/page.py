@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-Row = Mapping[str, Any]
+from sottovoce_experiments.row import Row as Row
+
 _MARK = re.compile(r"<!-- section: ([\w-]+) -->\n")
 
 
@@ -77,6 +78,13 @@ class Page:
 
     file: str
     head: str
+    pictures: bool = False  # whether each section shows its picture
+    overview: Callable[[Mapping[str, str]], str] | None = None  # a first section, of what the others say
+
+    @property
+    def up(self) -> str:
+        """The way from the page to the folder of pages."""
+        return "../" * self.file.count("/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,13 +116,15 @@ class Section:
             lines.setdefault(tuple(row[name] for name in self.by), []).append(row)
         return list(lines.values())
 
-    def markdown(self, rows: Sequence[Row]) -> str:
-        """The section."""
-        table = [[column.head for column in self.columns]]
-        table += [[column.text(line) for column in self.columns] for line in self.lines(rows)]
-        head, *lines = (f"| {' | '.join(texts)} |" for texts in table)
+    def markdown(self, rows: Sequence[Row], before: Sequence[str] = ()) -> str:
+        """The section, with these paragraphs between its text and its table."""
+        table = [[column.text(line) for column in self.columns] for line in self.lines(rows)]
+        table = [texts for texts in table if set(texts[len(self.by) :]) - {"-"} or not self.columns[len(self.by) :]]
+        head, *lines = (f"| {' | '.join(texts)} |" for texts in ([column.head for column in self.columns], *table))
         text = self.text if isinstance(self.text, str) else self.text(rows)
-        return "\n".join(["", self.heading, "", text, "", head, "|---" * len(self.columns) + "|", *lines]) + "\n"
+        paragraphs = [part for part in (text, *before) if part]
+        lines = [head, "|---" * len(self.columns) + "|", *lines] if self.columns else []
+        return "\n".join(["", self.heading, *(line for part in paragraphs for line in ("", part)), "", *lines]) + "\n"
 
 
 def sections(page: str) -> dict[str, str]:
@@ -123,16 +133,19 @@ def sections(page: str) -> dict[str, str]:
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
 
 
-def rewritten(old: str, head: str, order: Sequence[str], new: Mapping[str, str]) -> str:
+def rewritten(old: str, page: Page, order: Sequence[str], new: Mapping[str, str]) -> str:
     """A page with some sections rewritten, in this order; the others stay as they are."""
     known = {**sections(old), **new}
-    return head + "".join(f"<!-- section: {name} -->\n{known[name]}" for name in order if name in known)
+    known = {name: known[name] for name in order if name in known}
+    if page.overview is not None:
+        known = {"overview": page.overview(known), **known}
+    return page.head + "".join(f"<!-- section: {name} -->\n{text}" for name, text in known.items())
 
 
-def rewrite(folder: Path, section: Section, name: str, order: Sequence[str], rows: Sequence[Row]) -> Path:
+def rewrite(folder: Path, page: Page, name: str, order: Sequence[str], text: str) -> Path:
     """Writes one section into its page, which lies in this folder."""
-    path = folder / section.page.file
+    path = folder / page.file
     path.parent.mkdir(parents=True, exist_ok=True)
     old = path.read_text(encoding="utf-8") if path.exists() else ""
-    path.write_text(rewritten(old, section.page.head, order, {name: section.markdown(rows)}), encoding="utf-8")
+    path.write_text(rewritten(old, page, order, {name: text}), encoding="utf-8")
     return path

@@ -24,6 +24,7 @@ from sottovoce.tally.counts import BY_CELL, simulate_cells
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.frequencies.published import PAGE
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 
 Floats = NDArray[np.float64]
 SIZES, PEOPLE, BUDGETS = (8, 128, 1024, 65_536), (1_000, 10_000, 100_000, 1_000_000), (0.5, 1.0, 2.0, 4.0)
@@ -125,7 +126,7 @@ EXPERIMENT = Experiment(
     runs=2,
     quick_runs=1,
     cell=Late("planned:cell"),
-    figure="figures:planned",
+    figure=Picture("epsilon", "measured_ratio", "k", dots=True, guide=1.0, log="x"),
     columns=("k", "n", "epsilon", "choice", "best", "methods", "exact_ratio", "measured_ratio", "measured_over_exact"),
     summary=summary,
     section=Section(

@@ -38,12 +38,16 @@ class Job:
     @property
     def results(self) -> Path:
         """Where the rows go."""
-        return self.folder / f"{self.experiment.id}{'-quick' if self.quick else ''}-seed{self.seed}.parquet"
+        return self.folder / f"{self.experiment.kept}{self._run}.parquet"
+
+    @property
+    def _run(self) -> str:
+        return f"{'-quick' if self.quick else ''}-seed{self.seed}"
 
     @property
     def picture(self) -> Path:
         """Where the picture goes."""
-        return self.results.with_suffix(".svg")
+        return self.folder / f"{self.experiment.id}{self._run}.svg"
 
     @property
     def journal(self) -> Path:
@@ -129,18 +133,19 @@ class Job:
 
     def draw(self, rows: list[Row], path: Path | None = None) -> str | None:
         """Write the picture; returns a sentence if that is impossible."""
+        if self.experiment.figure is None:
+            return "This experiment has no picture."
         try:
-            figure = load(self.experiment.figure)
-            save = load("figures:save")
+            draw, save = load("draw:picture"), load("draw:save")
         except MissingExtraError as problem:
             return f"No picture. {problem}"
-        save(figure(self.experiment, rows), path or self.picture)
+        save(draw(self.experiment, self.experiment.shown(rows)), path or self.picture)
         return None
 
 
 def portable(experiment: Experiment) -> Experiment:
     """What other processes compute cells with: the words of a page stay here, since not every function can be sent."""
-    return replace(experiment, section=None)
+    return replace(experiment, section=None, claims=())
 
 
 def compute(experiment: Experiment, point: Point, runs: int, seed: int) -> list[Row]:

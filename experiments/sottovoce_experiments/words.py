@@ -16,6 +16,7 @@ from sottovoce.tally.counts import simulate_held
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.frequencies.published import PAGE
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 
 OPTIONS: dict[str, dict[str, int]] = {
     "rappor": {},
@@ -125,7 +126,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=1,
     cell=Late("words:cell"),
-    figure="figures:words_found",
+    figure=Picture("epsilon", "found", "method", panels="others", log=""),
     columns=("method", "epsilon", "others", "words", "cpu", "found", "false", "covered", "unexplained", "held_back"),
     summary=summary,
     section=Section(

@@ -22,7 +22,7 @@ from sottovoce_experiments.catalogue import find, matching
 from sottovoce_experiments.coverage.declared.distributions import FromTo, Unwarned
 from sottovoce_experiments.coverage.declared.studies import ORACLES, SHARES, SIZES
 from sottovoce_experiments.experiment import Experiment, Row
-from sottovoce_experiments.page import PageColumn, Section, rewritten, sections
+from sottovoce_experiments.page import Page, PageColumn, Section, rewritten, sections
 from sottovoce_experiments.runner import Job, compute
 
 pytestmark = pytest.mark.slow
@@ -203,10 +203,10 @@ def test_pages_have_all_sections_in_order(file: str) -> None:
     order = [study.id for study in chosen]
     assert list(sections(page)) == order
     head = section_of(chosen[0]).page.head
-    assert rewritten(page, head, order, {}) == page
-    new = rewritten(page, head, order, {order[1]: "new\n"})
+    assert rewritten(page, Page(file, head), order, {}) == page
+    new = rewritten(page, Page(file, head), order, {order[1]: "new\n"})
     assert sections(new) == {**sections(page), order[1]: "new\n"}
-    assert rewritten("", head, order, {order[1]: "new\n"}) == f"{head}<!-- section: {order[1]} -->\nnew\n"
+    assert rewritten("", Page(file, head), order, {order[1]: "new\n"}) == f"{head}<!-- section: {order[1]} -->\nnew\n"
 
 
 def test_a_column_takes_the_row_that_it_is_about() -> None:

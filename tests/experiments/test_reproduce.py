@@ -28,6 +28,7 @@ from sottovoce_experiments.group_means import synthetic as group_synthetic
 from sottovoce_experiments.group_means.counts import GroupMoments, Law, draw_means
 from sottovoce_experiments.group_means.tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, required
 from sottovoce_experiments.group_means.variants import group_piecewise
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import Job, compute, portable
 from sottovoce_experiments.sources import SOURCES
 
@@ -55,7 +56,7 @@ TOY = Experiment(
     runs=5,
     quick_runs=1,
     cell=square,
-    figure="figures:group_table",
+    figure=Picture("x", "y"),
     columns=("x", "y"),
 )
 
@@ -148,7 +149,7 @@ def test_where_processes_cannot_be_started_the_work_is_done_here(
 
 
 def test_without_matplotlib_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "sottovoce_experiments.figures", raising=False)
+    monkeypatch.delitem(sys.modules, "sottovoce_experiments.draw", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     job = Job(TOY, tmp_path)
     said = job.draw([])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from sottovoce_experiments.claim import Claim, PaperVerdict
 from sottovoce_experiments.distribution import claims
 from sottovoce_experiments.distribution.claims import (
     ADMM,
@@ -17,7 +18,6 @@ from sottovoce_experiments.distribution.claims import (
     HH,
     PM,
     SR,
-    Claim,
     below,
     by_case,
     finer_bins_later,
@@ -39,8 +39,8 @@ def rows(errors: dict[str, float], metric: str = "wasserstein", data: str = BETA
 
 def test_a_sentence_counts_the_cases_in_which_it_holds() -> None:
     found = rows({EMS: 1, EM: 2}) + rows({EMS: 2, EM: 1}, epsilon=2.0) + rows({EMS: 1, EM: 3}, data=claims.SPIKY)
-    claim = Claim("EMS is least", least(EMS, "wasserstein"))
-    assert claim.said(found) == "The paper: EMS is least. Here: in 2 of 3 cases."
+    claim = Claim("6.2", "EMS is least", PaperVerdict.DEPENDS, least(EMS, "wasserstein"), "on the data")
+    assert claim.line(found) == ("6.2", "EMS is least", "**depends**", "2 of 3 cases", "on the data")
     assert list(least(EMS, "wasserstein", spiky=False)(found)) == [True, False]
     assert list(least(EMS, "wasserstein", spiky=True)(found)) == [True]
 

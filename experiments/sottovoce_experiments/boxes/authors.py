@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -18,9 +17,9 @@ from sottovoce_experiments.boxes.played import played
 from sottovoce_experiments.boxes.table_8 import finest
 from sottovoce_experiments.distribution.range_decoders import squared_error
 from sottovoce_experiments.experiment import Experiment, Row
-from sottovoce_experiments.figures import plain
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 
 Floats = NDArray[np.float64]
 EPSILON, RUNS = 1.0, 20
@@ -72,18 +71,6 @@ def summary(rows: Sequence[PageRow]) -> list[str]:
     return [f"{row['method']}: ours is {row['ours'] / row['theirs']:.2f} of the authors' code." for row in rows]
 
 
-def picture(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """Both errors with two standard errors."""
-    figure, axes = plain(experiment.title)
-    for shift, name, spread in ((-0.1, "ours", "spread"), (0.1, "theirs", "their spread")):
-        places = np.arange(len(rows)) + shift
-        axes.errorbar([row[name] for row in rows], places, xerr=[2 * row[spread] for row in rows], fmt="o", label=name)
-    axes.set_yticks(range(len(rows)), [row["method"] for row in rows])
-    axes.set_xlabel(experiment.metric)
-    axes.legend()
-    return figure
-
-
 EXPERIMENT = Experiment(
     id="boxes-authors",
     title="AHEAD and HDG beside the code of their authors",
@@ -95,7 +82,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=2,
     cell=cell,
-    figure="boxes.authors:picture",
+    figure=Picture("method", ("ours", "theirs"), dots=True, log=""),
     columns=("method", "ours", "spread", "theirs", "their spread", "apart"),
     summary=summary,
     section=Section(

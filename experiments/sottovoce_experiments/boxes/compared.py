@@ -25,6 +25,7 @@ from sottovoce_experiments.boxes.published import hio_variance
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sources import MAPS
 
@@ -144,7 +145,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=2,
     cell=cell,
-    figure="distribution.pictures:range_ratios",
+    figure=Picture("epsilon", "ratio", "data", dots=True, guide=1.0, log="xy"),
     columns=("buckets", "epsilon", "data", *METHODS, "exact", "linear", "linear error", "ratio", "ratio error"),
     summary=summary,
     needs=(MAPS.file,),

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Integers, Record
@@ -19,9 +18,9 @@ from sottovoce.protocols.boxes.hio import HIO
 from sottovoce_experiments.boxes.compared import PAGE
 from sottovoce_experiments.boxes.played import played
 from sottovoce_experiments.experiment import Experiment, Row
-from sottovoce_experiments.figures import plain
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 
 Floats = NDArray[np.float64]
 SIZE, LEVEL, PARTICIPANTS = 16, 0.95, 10_000
@@ -83,16 +82,6 @@ def summary(rows: Sequence[PageRow]) -> list[str]:
     return [f"Intervals of level {LEVEL:.0%} cover {found[0]:.1%} to {found[-1]:.1%} of the shares of random boxes."]
 
 
-def picture(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """Coverage of each cell beside the promised level."""
-    figure, axes = plain(experiment.title)
-    axes.plot([row["coverage"] for row in rows], range(len(rows)), "o")
-    axes.axvline(LEVEL, color="0.6")
-    axes.set_yticks(range(len(rows)), [f"{row['method']}, {row['answers']}, {row['epsilon']:g}" for row in rows])
-    axes.set_xlabel("share of intervals that hold the true share")
-    return figure
-
-
 EXPERIMENT = Experiment(
     id="boxes-coverage",
     title="Coverage of the intervals of boxes",
@@ -103,7 +92,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=10,
     cell=cell,
-    figure="boxes.coverage:picture",
+    figure=Picture(("method", "answers", "epsilon"), "coverage", dots=True, guide=LEVEL, log=""),
     columns=("method", "answers", "epsilon", "coverage", "error", "width"),
     summary=summary,
     section=Section(

@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal, norm
 
@@ -20,9 +19,9 @@ from sottovoce.protocols.play import State
 from sottovoce_experiments.boxes.compared import PAGE
 from sottovoce_experiments.boxes.played import in_blocks, tallies
 from sottovoce_experiments.experiment import Experiment, Row
-from sottovoce_experiments.figures import plain
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 
 Floats = NDArray[np.float64]
 FIELDS, BINS, REACH = 5, 256, 4.0  # bins from -4 to 4 standard deviations
@@ -108,19 +107,6 @@ def summary(rows: Sequence[PageRow]) -> list[str]:
     ]
 
 
-def picture(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """The error of each method, and its target."""
-    figure, axes = plain(experiment.title)
-    places = range(len(rows))
-    axes.plot([row["error"] for row in rows], places, "o", label="measured")
-    axes.plot([row["target"] or np.nan for row in rows], places, "|", markersize=14, color="0.4", label="target")
-    axes.set_yticks(places, [row["method"] for row in rows])
-    axes.set_xscale("log")
-    axes.set_xlabel(experiment.metric)
-    axes.legend()
-    return figure
-
-
 EXPERIMENT = Experiment(
     id="boxes-normals",
     title="Boxes of two of five correlated normal numbers: copulas and HDG",
@@ -131,7 +117,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=1,
     cell=cell,
-    figure="boxes.normals:picture",
+    figure=Picture("method", "error", dots=True, crosses="target"),
     columns=("method", "error", "spread", "target"),
     summary=summary,
     section=Section(

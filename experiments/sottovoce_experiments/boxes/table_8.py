@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -28,9 +27,9 @@ from sottovoce_experiments.boxes.compared import squared_error as error_of_boxes
 from sottovoce_experiments.boxes.played import SEEDS, in_blocks, played
 from sottovoce_experiments.distribution.range_decoders import squared_error as error_of_ranges
 from sottovoce_experiments.experiment import Experiment, Row
-from sottovoce_experiments.figures import plain
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -155,18 +154,6 @@ def summary(rows: Sequence[PageRow]) -> list[str]:
     return said
 
 
-def picture(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """Errors of all methods on both laws."""
-    figure, axes = plain(experiment.title)
-    for law, mark in zip(LAWS, "os", strict=True):
-        axes.plot([row[law] for row in rows], range(len(rows)), mark, label=law)
-    axes.set_yticks(range(len(rows)), [row["method"] for row in rows])
-    axes.set_xscale("log")
-    axes.set_xlabel(experiment.metric)
-    axes.legend()
-    return figure
-
-
 EXPERIMENT = Experiment(
     id="sok-table-8-ranges",
     title="SoK, Table 8: range queries with measured errors",
@@ -179,7 +166,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=2,
     cell=cell,
-    figure="boxes.table_8:picture",
+    figure=Picture("method", tuple(LAWS), dots=True),
     columns=("method", "reference", *(f"{law}{end}" for law in LAWS for end in ("", " error"))),
     summary=summary,
     section=Section(

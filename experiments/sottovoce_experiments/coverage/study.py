@@ -9,6 +9,7 @@ from typing import Any
 
 from sottovoce_experiments.experiment import Axes, Experiment, Row, load
 from sottovoce_experiments.page import Section
+from sottovoce_experiments.picture import Picture
 
 LEVEL = 0.95
 
@@ -66,7 +67,7 @@ def study(
         runs=runs,
         quick_runs=quick_runs,
         cell=Judged(f"coverage.{cell}"),
-        figure="figures:coverage",
+        figure=Picture(("of", "method", "target"), "coverage", "level", dots=True, guide=LEVEL, log=""),
         columns=(),
         summary=summary,
         data=needs,

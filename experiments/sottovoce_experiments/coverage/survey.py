@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 import sottovoce as sv
 from sottovoce.estimate.survey.design import Survey
-from sottovoce_experiments.experiment import Experiment, Row, load
+from sottovoce_experiments.experiment import Experiment, Row
+from sottovoce_experiments.picture import Picture
 
 LEVEL = 0.95
 Ints = NDArray[np.int64]
@@ -141,20 +142,6 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     return rows
 
 
-def picture(experiment: Experiment, rows: Sequence[Row]) -> Any:
-    """The coverage of each kind of interval, a place for each design."""
-    figure, axes = load("figures:plain")(experiment.title)
-    names = [f"{row['design']}, {row['epsilon']:g}" for row in rows]
-    for kind in KINDS:
-        chosen = [(name, row["coverage"]) for name, row in zip(names, rows, strict=True) if row["of"] == kind]
-        axes.plot(*zip(*chosen, strict=True), "o", label=kind)
-    axes.axhline(LEVEL, color="grey", linewidth=1)
-    axes.tick_params(axis="x", rotation=90)
-    axes.set_ylabel("coverage")
-    axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left", fontsize="small")
-    return figure
-
-
 EXPERIMENT = Experiment(
     id="survey-coverage",
     title="Coverage of 95 % intervals of survey designs: weights, strata, clusters, raked weights",
@@ -165,6 +152,6 @@ EXPERIMENT = Experiment(
     runs=400,
     quick_runs=20,
     cell=cell,
-    figure="coverage.survey:picture",
+    figure=Picture(("design", "epsilon"), "coverage", "of", dots=True, guide=LEVEL, log=""),
     columns=("design", "epsilon", "n", "of", "coverage", "half width / rmse", "doubted", "without the design", "runs"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -16,7 +16,8 @@ from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce.estimate.request import IntervalRequest, Target
 from sottovoce.estimate.within_groups.evidence import of_table
 from sottovoce.estimate.within_groups.table import CellTable, flat
-from sottovoce_experiments.experiment import Experiment, Row, load
+from sottovoce_experiments.experiment import Experiment, Row
+from sottovoce_experiments.picture import Picture
 
 LEVEL = 0.95
 GROUPS = sv.Categories(["large", "small"])
@@ -73,20 +74,6 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     ]
 
 
-def picture(experiment: Experiment, rows: Sequence[Row]) -> Any:
-    """The coverage of each kind of interval, a place for each cell of the grid."""
-    figure, axes = load("figures:plain")(experiment.title)
-    names = [f"{row['epsilon']:g}, {row['n']}, {row['small']:g}" for row in rows]
-    for kind in KINDS:
-        axes.plot(names, [row[kind] for row in rows], "o", label=kind)
-    axes.axhline(LEVEL, color="grey", linewidth=1)
-    axes.tick_params(axis="x", rotation=90)
-    axes.set_xlabel("epsilon, participants, size of the small group")
-    axes.set_ylabel("coverage")
-    axes.legend(bbox_to_anchor=(1.02, 1), loc="upper left", fontsize="small")
-    return figure
-
-
 KINDS = ("share in large", "share in small", "difference", "median of large", "median of small")
 GRID = (("epsilon", (1.0, 3.0)), ("n", (1000, 5000)), ("small", (0.5, 0.1, 0.03)))
 EXPERIMENT = Experiment(
@@ -99,6 +86,6 @@ EXPERIMENT = Experiment(
     runs=2000,
     quick_runs=100,
     cell=cell,
-    figure="coverage.within_groups:picture",
+    figure=Picture(("epsilon", "n", "small"), KINDS, dots=True, guide=LEVEL, log=""),
     columns=("epsilon", "n", "small", "shown", *KINDS),
 )

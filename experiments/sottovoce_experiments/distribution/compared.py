@@ -21,6 +21,7 @@ from sottovoce_experiments.distribution.designs import PAGE
 from sottovoce_experiments.distribution.histograms import shares
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sources import HISTOGRAMS
 
 PARTICIPANTS = 100_000
@@ -106,7 +107,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=2,
     cell=cell,
-    figure="distribution.pictures:distances",
+    figure=Picture("epsilon", "wasserstein", ("mechanism", "decoder"), mean=True),
     columns=("mechanism", "answers", "epsilon", "decoder", "wasserstein", "error", "kolmogorov_smirnov"),
     summary=summary,
     needs=(HISTOGRAMS.file,),

@@ -22,6 +22,7 @@ from sottovoce_experiments.distribution.histograms import REPORTED, TUNED, share
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sources import ADULT, HISTOGRAMS, TAXI
 
 Floats = NDArray[np.float64]
@@ -212,7 +213,7 @@ EXPERIMENT = Experiment(
     runs=12,
     quick_runs=2,
     cell=cell,
-    figure="distribution.pictures:ratios",
+    figure=Picture("epsilon", "ratio", "half", dots=True, guide=1.0, log="x"),
     columns=("half", "data", "epsilon", "em", "ems", "bayes", "fast", "walks", "ratio", "error", "used"),
     summary=summary,
     needs=(HISTOGRAMS.file, TAXI.file, ADULT.file),

@@ -17,6 +17,7 @@ from sottovoce.estimate.distribution.queries import queries
 from sottovoce.tally.laws import law_row
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
+from sottovoce_experiments.picture import Picture
 
 PAGE = Page(
     "results/designed-distributions.md",
@@ -108,7 +109,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=cell,
-    figure="distribution.pictures:variances",
+    figure=Picture("epsilon", "variance", "method", ("shape", "bins"), dashes="bound"),
     columns=("shape", "bins", "method", "epsilon", "variance", "bound", "ratio", "target", "bits", "seconds"),
     summary=summary,
     section=Section(

@@ -20,6 +20,7 @@ from sottovoce_experiments.distribution.histograms import REPORTED, shares
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sources import HISTOGRAMS
 
 Floats = NDArray[np.float64]
@@ -164,7 +165,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=2,
     cell=cell,
-    figure="distribution.pictures:choices",
+    figure=Picture("epsilon", CHOICES, over="better", mean=True, guide=1.0, log="x"),
     columns=("data", "epsilon", "better", *CHOICES, *(f"free_{count}" for count in FREE)),
     summary=summary,
     needs=(HISTOGRAMS.file,),

@@ -19,6 +19,7 @@ from sottovoce_experiments.distribution.heaped_columns import BY_NAME, COLUMNS, 
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 
 Floats = NDArray[np.float64]
 BARS = {0.5: 0.95, 1.0: 0.90, 2.0: 0.85}  # of the geometric mean ratio to the better of EM and EMS
@@ -145,7 +146,7 @@ EXPERIMENT = Experiment(
     runs=24,
     quick_runs=2,
     cell=cell,
-    figure="distribution.pictures:ratios",
+    figure=Picture("epsilon", "ratio", "half", dots=True, guide=1.0, log="x"),
     columns=("data", "epsilon", *METHODS, "ratio", "error", "stated_ratio", "used"),
     summary=summary,
     needs=NEEDS,

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from matplotlib.figure import Figure
 from scipy.special import ndtr
 
 from sottovoce.core.domain import Interval
@@ -18,8 +17,8 @@ from sottovoce.mechanisms.distribution import gaussian
 from sottovoce.tally.laws import law_row
 from sottovoce.tally.tally import Tally
 from sottovoce_experiments.experiment import Experiment, Late
-from sottovoce_experiments.figures import plain
 from sottovoce_experiments.page import Page, PageColumn, Row, Section, percent
+from sottovoce_experiments.picture import Picture
 
 DELTA = "0.00001"
 BUCKETS = 32
@@ -86,22 +85,6 @@ def text(rows: Sequence[Row]) -> str:
     )
 
 
-def picture(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """The share of right fits by participants, for each noise and epsilon."""
-    figure, axes = plain(experiment.title)
-    own = [row for row in rows if row["answers"] == "apart"]
-    for key in dict.fromkeys((row["noise"], row["epsilon"]) for row in own):
-        line = [row for row in own if (row["noise"], row["epsilon"]) == key]
-        axes.plot(
-            [row["n"] for row in line], [row["right"] for row in line], "o-", label=f"{key[0]}, epsilon {key[1]:g}"
-        )
-    axes.set_xscale("log")
-    axes.set_xlabel("participants")
-    axes.set_ylabel("right fits")
-    axes.legend(fontsize="small")
-    return figure
-
-
 EXPERIMENT = Experiment(
     id="gaussian-mixtures",
     title="Mixtures of two Gaussians from noisy reports: found, refused or wrong",
@@ -118,7 +101,7 @@ EXPERIMENT = Experiment(
     runs=8,
     quick_runs=2,
     cell=Late("distribution.mixtures:cell"),
-    figure="distribution.mixtures:picture",
+    figure=Picture("n", "right", ("noise", "epsilon"), where=(("answers", "apart"),), log="x"),
     columns=("noise", "epsilon", "n", "answers", "right", "refused", "wrong"),
     section=Section(
         page=PAGE,

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -22,9 +21,9 @@ from sottovoce.estimate.distribution.evidence import from_cells
 from sottovoce.estimate.distribution.readings.transition import transition_of
 from sottovoce_experiments.distribution.range_designs import PAGE
 from sottovoce_experiments.experiment import Experiment, Row
-from sottovoce_experiments.figures import plain
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sources import ADULT
 
@@ -98,19 +97,6 @@ def summary(rows: Sequence[PageRow]) -> list[str]:
     return [f"{row['law']}: {row['ratio']:.2f} of PriPL-Tree (target: below 1)." for row in rows]
 
 
-def picture(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """Errors of both, law by law."""
-    figure, axes = plain(experiment.title)
-    places = range(len(rows))
-    axes.plot([row["ours"] for row in rows], places, "o", label="coded-wave with bayes")
-    axes.plot([row["theirs"] for row in rows], places, "s", label="PriPL-Tree")
-    axes.set_yticks(places, [row["law"] for row in rows])
-    axes.set_xscale("log")
-    axes.set_xlabel(experiment.metric)
-    axes.legend()
-    return figure
-
-
 EXPERIMENT = Experiment(
     id="range-pripl",
     title="Ranges in the setting of PriPL-Tree",
@@ -122,7 +108,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=2,
     cell=cell,
-    figure="distribution.pripl:picture",
+    figure=Picture("law", ("ours", "theirs"), dots=True),
     columns=("law", "ours", "spread", "unbiased", "theirs", "their spread", "ratio"),
     summary=summary,
     needs=(ADULT.file,),

@@ -20,6 +20,7 @@ from sottovoce_experiments.distribution.range_designs import PAGE
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sources import HISTOGRAMS
 
 Floats = NDArray[np.float64]
@@ -106,7 +107,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=2,
     cell=cell,
-    figure="distribution.pictures:range_ratios",
+    figure=Picture("epsilon", "ratio", "buckets", dots=True, guide=1.0, log="xy"),
     columns=("buckets", "participants", "epsilon", "data", *METHODS, "ratio", "error"),
     summary=summary,
     needs=(HISTOGRAMS.file,),

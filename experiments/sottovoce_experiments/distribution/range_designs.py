@@ -21,6 +21,7 @@ from sottovoce.estimate.distribution.queries import Queries, queries
 from sottovoce.study.workloads import error_of
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
+from sottovoce_experiments.picture import Picture
 
 PAGE = Page(
     "results/ranges.md",
@@ -105,7 +106,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=cell,
-    figure="distribution.pictures:variances",
+    figure=Picture("epsilon", "variance", "method", "bins", dashes="bound"),
     columns=("bins", "method", "epsilon", "variance", "bound", "ratio", "target", "seconds"),
     summary=summary,
     section=Section(

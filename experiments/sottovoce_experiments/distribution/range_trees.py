@@ -19,6 +19,7 @@ from sottovoce.study.workloads import error_of
 from sottovoce_experiments.distribution.range_designs import PAGE, sampling
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 
 BINS = 256
 BRANCHING = (2, 3, 4, 5, 8, 16)
@@ -82,7 +83,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=cell,
-    figure="distribution.pictures:by_children",
+    figure=Picture("branching", METHODS, where=(("epsilon", EPSILONS[0]),)),
     columns=("epsilon", "branching", "levels", *METHODS),
     summary=summary,
     section=Section(

@@ -19,6 +19,7 @@ from sottovoce_experiments.distribution.histograms import REPORTED, shares
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
 from sottovoce_experiments.page import Row as PageRow
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sources import HISTOGRAMS
 
 Floats = NDArray[np.float64]
@@ -106,7 +107,7 @@ EXPERIMENT = Experiment(
     runs=RUNS,
     quick_runs=2,
     cell=cell,
-    figure="distribution.pictures:kinds_of_reports",
+    figure=Picture("epsilon", "bayes", "reports", over="better", mean=True, guide=1.0, log="x"),
     columns=("epsilon", "data", "reports", "better", "bayes", "ratio", "error"),
     summary=summary,
     needs=(HISTOGRAMS.file,),

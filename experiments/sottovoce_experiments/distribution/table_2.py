@@ -8,6 +8,7 @@ from typing import Any
 from sottovoce_experiments.distribution.wave import BUCKETS, PAPER, PARTICIPANTS
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
+from sottovoce_experiments.picture import Picture
 
 LABELS = (
     *("SW with EMS", "SW with EM", "HH-ADMM", "HH-ADMM, weighted"),
@@ -35,8 +36,8 @@ PAGE = Page(
     """\
 # Errors of estimated distributions
 
-Measured by `sottovoce reproduce`; `sottovoce reproduce sw-table-2 --pages docs` writes the first section anew, and
-`sottovoce reproduce 'sw-figure-*' --pages docs` the others.
+Measured by `sottovoce reproduce sw-table-2 --pages docs`, which writes the page anew. The figures of the paper, with
+its sentences judged, are on [its page](papers/square-wave.md).
 """,
 )
 
@@ -66,7 +67,7 @@ EXPERIMENT = Experiment(
     runs=30,
     quick_runs=2,
     cell=Late("distribution.methods:cell"),
-    figure="distribution.pictures:errors_by_method",
+    figure=Picture("epsilon", ERRORS, "method", rows=True),
     columns=("epsilon", "method", *ERRORS, "error"),
     summary=summary,
     section=Section(

@@ -11,6 +11,7 @@ from sottovoce.core.domain import Interval
 from sottovoce.core.registry import mechanism
 from sottovoce.estimate.metrics import histogram, kolmogorov_smirnov, wasserstein
 from sottovoce_experiments.experiment import Experiment, Row
+from sottovoce_experiments.picture import Picture
 
 PAPER = "Li et al., Estimating numerical distributions under local differential privacy, SIGMOD 2020"
 PARTICIPANTS = 100_000
@@ -69,7 +70,7 @@ EXPERIMENT = Experiment(
     runs=200,
     quick_runs=5,
     cell=cell,
-    figure="distribution.pictures:distances",
+    figure=Picture("epsilon", "wasserstein", ("mechanism", "decoder"), crosses="bar", mean=True),
     columns=("mechanism", "decoder", "epsilon", "wasserstein", "error", "bar", "kolmogorov_smirnov", "iterations"),
     summary=summary,
 )

@@ -1,11 +1,12 @@
 """Figures 2 to 7 of the square-wave paper: its methods by its metrics, shapes of waves, their width, and buckets.
 
-Two of the paper's data sets, its taxi trips of 2018 and the retirement plans, are replaced by others of the same kind.
+The paper's three real data sets, its taxi trips of 2018, incomes and retirement plans, are replaced by others of the
+same kind, drawn with replacement up to the paper's numbers of participants.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from math import floor
@@ -32,16 +33,16 @@ from sottovoce_experiments.distribution.claims import CLAIMS
 from sottovoce_experiments.distribution.crowds import (
     BETA,
     NEEDS,
+    PARTICIPANTS,
     PUBLIC,
     TAXI_TIMES,
     answers_of,
     buckets_of,
 )
 from sottovoce_experiments.distribution.methods import MEANS, METHODS, run
-from sottovoce_experiments.distribution.table_2 import PAGE
-from sottovoce_experiments.distribution.wave import PAPER
-from sottovoce_experiments.experiment import Axes, Experiment, Row
-from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.experiment import Experiment, Row
+from sottovoce_experiments.papers import WAVE
+from sottovoce_experiments.picture import Picture
 
 DATA = (BETA, TAXI_TIMES, *PUBLIC)
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 2.5)
@@ -56,22 +57,14 @@ WIDTHS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35)
 GRANULARITIES = (256, 512, 1024, 2048)
 RUNS = 20
 EMS = EmsDecoder()
-HEADS = {
-    "wasserstein": "W",
-    "ks": "KS",
-    "range_0.1": "0.1",
-    "range_0.4": "0.4",
-    "mean": "mean",
-    "variance": "variance",
-    "quantile": "deciles",
-}
+QUICK_METHODS = ("SW with EMS", "SW with EM", "HH-ADMM", "CFO binning, 16", "CFO binning, 64", "HH", "PM", "SR")
 
 
 def methods_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     """All errors of a method on one data set."""
     rng, found = np.random.default_rng(seed), []
     for _ in range(runs):
-        answers = answers_of(point["data"], rng)
+        answers = answers_of(point["data"], rng, PARTICIPANTS[point["data"]])
         found.append(
             run(point["method"], answers, point["epsilon"], buckets_of(point["data"]), int(rng.integers(1 << 62)))
         )
@@ -86,7 +79,7 @@ def wave_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     law = output_law(method.channel)
     errors = []
     for _ in range(runs):
-        held = np.histogram(answers_of(point["data"], rng), size, (0, 1))[0]
+        held = np.histogram(answers_of(point["data"], rng, PARTICIPANTS[point["data"]]), size, (0, 1))[0]
         cells = rng.multinomial(held, law).sum(axis=0)
         found = method.estimate(Tally(method, int(held.sum()), cells), decoder="ems")
         errors.append(wasserstein(found, held / held.sum()))
@@ -111,7 +104,7 @@ def granularity_cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row
     size, finest = point["buckets"], max(GRANULARITIES)
     method = mechanism("square-wave", Interval(0, 1), epsilon=point["epsilon"], buckets=size)
     for _ in range(runs):
-        answers = answers_of(point["data"], rng)
+        answers = answers_of(point["data"], rng, PARTICIPANTS[point["data"]])
         tally = method.tally(method.privatize(answers, seed=int(rng.integers(1 << 62)), threads=1))
         # Without the unbiased shares of so many buckets, which the reports of a number do not determine.
         mixture = BucketMixture(transition_of(method.channel, size), tally.cells.astype(np.float64))
@@ -144,139 +137,90 @@ def widths_said(rows: Sequence[Row]) -> list[str]:
     return [*best(rows), f"The mechanism's own half-width, from mutual information: {', '.join(own)}."]
 
 
-def _section(
-    number: int, title: str, text: str, by: tuple[str, ...], columns: Sequence[PageColumn],
-    said: Callable[[Sequence[Row]], list[str]] = best,
-) -> Section:  # fmt: skip
-    """A table of the page of errors, with one line for each pair `by`, below what it shows in words."""
-    data = (
-        f"100,000 participants, {RUNS} runs of each cell, mean errors x 1000. The trips and the public histograms stand"
-        " for data sets of the paper that are not at hand."
-    )
-    return Section(
-        page=PAGE,
-        heading=f"## Figure {number}: {title[0].lower() + title[1:]}",
-        text=lambda rows: "\n".join(
-            [
-                *(f"{text} {data}", ""),
-                *(f"- {claim.said([dict(row) for row in rows])}" for claim in CLAIMS[number]),
-                *(f"- {line}" for line in said([dict(row) for row in rows])),
-            ]
-        ),
-        lead=by,
-        columns=tuple(columns),
-    )
+PEOPLE = (
+    f"{RUNS} runs of each cell; participants: "
+    + ", ".join(f"{name} {count:,}" for name, count in PARTICIPANTS.items())
+    + ". Numbers of the table are multiplied by 1,000. The trips and all public histograms stand for data sets of the"
+    " paper that are not at hand: its taxi trips of 2018, its incomes and its retirement plans."
+)
 
 
-def _across(axis: str, values: Sequence[float], field: str, head: str = "") -> list[PageColumn]:
-    """A column for each value of an axis."""
-    return [PageColumn(f"{head}{value:g}", field, ".2f", ((axis, value),), 1000, missing="-") for value in values]
-
-
-def _figure(number: int) -> Experiment:
-    title, metrics, labels = FIGURES[number]
-    grid: Axes = (("data", DATA), ("method", labels), ("epsilon", EPSILONS))
-    return Experiment(
-        id=f"sw-figure-{number}",
-        paper=f"{PAPER}, Figure {number}",
-        title=title,
-        data=DATA,
-        methods=labels,
-        metric="mean absolute errors against the answers' histogram",
-        grid=grid,
-        quick=(("data", (BETA,)), ("method", labels[:2]), ("epsilon", (1.0,))),
+def _figure(number: int, title: str, said: str, *, data: Sequence[str] = DATA, **given: Any) -> Experiment:
+    """A figure over the data sets; quick runs have Beta(5, 2) alone."""
+    text = given.pop("summary", best)
+    return WAVE.figure(
+        f"figure-{number}",
+        title,
+        grid={"data": data, **given.pop("grid")},
+        quick={"data": (BETA,), **given.pop("quick")},
         runs=RUNS,
         quick_runs=1,
-        cell=methods_cell,
-        figure="distribution.pictures:by_data",
-        columns=("data", "method", "epsilon", *metrics),
-        summary=partial(best, metric=metrics[0]),
+        claims=CLAIMS[number],
         needs=NEEDS,
-        section=_section(
-            number,
-            title,
-            "Each column is an error at an epsilon; data sets have 1024 buckets, Beta(5, 2) has 256.",
-            ("data", "method"),
-            [one for name in metrics for one in _across("epsilon", EPSILONS, name, f"{HEADS[name]} at ")],
-            partial(best, metric=metrics[0]),
-        ),
+        data=DATA,
+        form=".2f",
+        scale=1000,
+        summary=text,
+        text=lambda rows: "\n".join([f"{said} {PEOPLE}", "", *(f"- {line}" for line in text(rows))]),
+        **given,
     )
 
 
-SHAPED = Experiment(
-    id="sw-figure-5",
-    paper=f"{PAPER}, Figure 5",
-    title="Shapes of waves at epsilon 1, decoded by EMS, 256 buckets",
-    data=DATA,
-    methods=tuple(SHAPES),
-    metric="Wasserstein distance",
-    grid=(("data", DATA), ("shape", tuple(SHAPES)), ("width", WIDTHS), ("epsilon", (1.0,))),
-    quick=(("data", (BETA,)), ("shape", ("square", "triangle")), ("width", (0.25,)), ("epsilon", (1.0,))),
-    runs=RUNS,
-    quick_runs=1,
-    cell=wave_cell,
-    figure="distribution.pictures:by_width",
-    columns=("data", "shape", "width", "wasserstein", "error"),
-    summary=best,
-    needs=NEEDS,
-    section=_section(
+def _of_methods(number: int) -> Experiment:
+    title, metrics, labels = FIGURES[number]
+    return _figure(
+        number,
+        title,
+        "Errors by epsilon; public histograms have 1024 buckets, Beta(5, 2) has 256.",
+        cell="distribution.wave_figures:methods_cell",
+        rows="methods",
+        where={"method": labels},
+        grid={"method": (*METHODS, *MEANS), "epsilon": EPSILONS},
+        quick={"method": QUICK_METHODS, "epsilon": (0.5, 2.5)},
+        picture=Picture("epsilon", metrics, "method", "data", rows=True),
+        metric="mean absolute errors against the answers' histogram",
+        methods=labels,
+        lead=("data", "method"),
+        summary=partial(best, metric=metrics[0]),
+    )
+
+
+DISTANCE = "Wasserstein distance"
+EXPERIMENTS = (
+    *map(_of_methods, FIGURES),
+    _figure(
         5,
-        "Shapes of waves",
-        "Wasserstein distances by the half-width of the wave, at epsilon 1, 256 buckets, decoded by EMS; a trapezoid is"
-        " named by the share of its width that is flat.",
-        ("data", "shape"),
-        _across("width", WIDTHS, "wasserstein"),
+        "Shapes of waves at epsilon 1, decoded by EMS, 256 buckets",
+        "Wasserstein distances by the half-width of the wave; a trapezoid is named by the share of its width that is"
+        " flat.",
+        cell="distribution.wave_figures:wave_cell",
+        grid={"shape": tuple(SHAPES), "epsilon": (1.0,), "width": WIDTHS},
+        quick={"shape": ("square", "triangle"), "width": (0.1, 0.25)},
+        picture=Picture("width", "wasserstein", "shape", "data"),
+        metric=DISTANCE,
+        methods=tuple(SHAPES),
     ),
-)
-WIDE = Experiment(
-    id="sw-figure-6",
-    paper=f"{PAPER}, Figure 6",
-    title="Widths of the square wave, decoded by EMS, 256 buckets",
-    data=DATA,
-    methods=("square wave",),
-    metric="Wasserstein distance",
-    grid=(("data", DATA), ("epsilon", (1.0, 2.0, 3.0, 4.0)), ("width", WIDTHS)),
-    quick=(("data", (BETA,)), ("epsilon", (1.0,)), ("width", (0.1, 0.25))),
-    runs=RUNS,
-    quick_runs=1,
-    cell=wave_cell,
-    figure="distribution.pictures:by_width",
-    columns=("data", "epsilon", "width", "wasserstein", "error"),
-    summary=widths_said,
-    needs=NEEDS,
-    section=_section(
+    _figure(
         6,
-        "Widths of the square wave",
-        "Wasserstein distances by the half-width of the wave, 256 buckets, decoded by EMS.",
-        ("data", "epsilon"),
-        _across("width", WIDTHS, "wasserstein"),
-        widths_said,
+        "Widths of the square wave, decoded by EMS, 256 buckets",
+        "Wasserstein distances by the half-width of the wave.",
+        cell="distribution.wave_figures:wave_cell",
+        grid={"epsilon": (1.0, 2.0, 3.0, 4.0), "width": WIDTHS},
+        quick={"epsilon": (1.0, 4.0), "width": (0.05, 0.1, 0.25)},
+        picture=Picture("width", "wasserstein", "epsilon", "data"),
+        metric=DISTANCE,
+        methods=("square wave",),
+        summary=widths_said,
     ),
-)
-FINE = Experiment(
-    id="sw-figure-7",
-    paper=f"{PAPER}, Figure 7",
-    title="Numbers of buckets, the square wave decoded by EMS",
-    data=DATA,
-    methods=("square wave with EMS",),
-    metric="Wasserstein distance from the finest histogram",
-    grid=(("data", DATA), ("buckets", GRANULARITIES), ("epsilon", EPSILONS)),
-    quick=(("data", (BETA,)), ("buckets", (256, 512)), ("epsilon", (1.0,))),
-    runs=RUNS,
-    quick_runs=1,
-    cell=granularity_cell,
-    figure="distribution.pictures:by_data",
-    columns=("data", "buckets", "epsilon", "wasserstein", "error"),
-    summary=best,
-    needs=NEEDS,
-    section=_section(
+    _figure(
         7,
-        "Numbers of buckets",
-        "Wasserstein distances by epsilon, from the histogram in 2048 parts, the square wave decoded by EMS.",
-        ("data", "buckets"),
-        _across("epsilon", EPSILONS, "wasserstein"),
+        "Numbers of buckets, the square wave decoded by EMS",
+        "Wasserstein distances by epsilon, from the histogram in 2048 parts.",
+        cell="distribution.wave_figures:granularity_cell",
+        grid={"buckets": GRANULARITIES, "epsilon": EPSILONS},
+        quick={"buckets": (256, 512), "epsilon": (1.0,)},
+        picture=Picture("epsilon", "wasserstein", "buckets", "data"),
+        metric=DISTANCE,
+        methods=("square wave with EMS",),
     ),
 )
-
-
-EXPERIMENTS = (*map(_figure, FIGURES), SHAPED, WIDE, FINE)

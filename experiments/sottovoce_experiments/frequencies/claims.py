@@ -1,4 +1,4 @@
-"""What the SoK says about its Figures 14 to 16, in our words, and in how many cases it holds with right mechanisms."""
+"""What the SoK says about frequency oracles (section 4.3, Figures 14 to 16), in our words, as tests on rows."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from sottovoce_experiments.claim import Cases, Claim
+from sottovoce_experiments.claim import Cases, Claim, PaperVerdict
 from sottovoce_experiments.experiment import Row
 
-GRR, SUBSET, HASHED, UNARY, ONE_BIT = "grr", "subset", "olh", "oue", "hrr"
+GRR, SUBSET, HASHED, UNARY, ONE_BIT, SUE, RESPONSE = "grr", "subset", "olh", "oue", "hrr", "sue", "hadamard"
 CORRECTED = "grr, small-sample"  # Murakami, Hino, Sakuma
-RAPPOR = "basic-rappor"
+RAPPOR = "RAPPOR, Bloom filter"
+O_RR = "O-RR, 8 cohorts"
+BUDGETS_SEEN = (0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 SAME, MORE = 2.0, 1.1  # factors within which numbers are roughly the same, and above which one is larger
 
 
 def _by(rows: Sequence[Row], axis: str, field: str) -> Iterator[tuple[Mapping[str, Any], dict[float, float]]]:
     """One curve along an axis for each place on the others."""
-    others = [name for name in ("k", "n", "method", "epsilon") if name != axis and name in rows[0]]
+    others = [name for name in ("k", "n", "method", "epsilon", "g", "cohorts") if name != axis and name in rows[0]]
     found: dict[tuple[Any, ...], dict[float, float]] = {}
     for row in rows:
         if row[field] is not None:
@@ -66,6 +68,93 @@ def same_for_every_n(field: str, *methods: str, epsilons: Sequence[float]) -> Ca
     return cases
 
 
+def best_of_all(name: str, epsilons: Sequence[float], people: Sequence[int], *, larger: bool = False) -> Cases:
+    """Whether a method has the least error, or with `larger` more than that, at these budgets and sizes."""
+
+    def cases(rows: Sequence[Row]) -> Iterator[bool]:
+        found: dict[tuple[Any, ...], dict[str, float]] = {}
+        for row in rows:
+            if row["mse"] is not None and row["epsilon"] in epsilons and row["n"] in people:
+                found.setdefault((row.get("k"), row["n"], row["epsilon"]), {})[row["method"]] = row["mse"]
+        for errors in found.values():
+            if name in errors:
+                yield (errors[name] > MORE * min(errors.values())) == larger
+
+    return cases
+
+
+def slower(*methods: str) -> Cases:
+    """Whether the error falls by a smaller factor from epsilon 3 to the largest than that of most other methods."""
+
+    def cases(rows: Sequence[Row]) -> Iterator[bool]:
+        falls: dict[Any, dict[str, float]] = {}
+        for place, curve in _by(rows, "epsilon", "mse"):
+            if 3.0 in curve:
+                falls.setdefault(place["n"], {})[place["method"]] = curve[3.0] / max(curve[max(curve)], 1e-300)
+        for each in falls.values():
+            others = sorted(fall for name, fall in each.items() if name not in methods)
+            yield from (each[name] < others[len(others) // 2] for name in methods if name in each)
+
+    return cases
+
+
+def close_to_best(
+    names: Sequence[str], sizes: Sequence[int], epsilons: Sequence[float], people: Sequence[int] = ()
+) -> Cases:
+    """Whether the better of these methods has an error near the least one."""
+
+    def cases(rows: Sequence[Row]) -> Iterator[bool]:
+        chosen = [row for row in rows if not people or row["n"] in people]
+        for errors in _compared(chosen, sizes, epsilons):
+            own = [errors[name] for name in names if name in errors]
+            if own:
+                yield min(own) <= MORE * min(errors.values())
+
+    return cases
+
+
+def pure_as_good(rows: Sequence[Row]) -> Iterator[bool]:
+    """Whether the best pure and the best other method have roughly the same error."""
+    pure = {GRR, SUE, UNARY, HASHED, ONE_BIT, RESPONSE}
+    found: dict[tuple[Any, ...], dict[str, float]] = {}
+    for row in rows:
+        if row["mse"] is not None:
+            found.setdefault((row["n"], row["epsilon"]), {})[row["method"]] = row["mse"]
+    for errors in found.values():
+        kinds = [[e for name, e in errors.items() if (name in pure) == kind] for kind in (True, False)]
+        if all(kinds):
+            least = [min(each) for each in kinds]
+            yield max(least) <= SAME * min(least)
+
+
+def variance_misleads(rows: Sequence[Row]) -> Iterator[bool]:
+    """Whether the order of methods by their variance is not that by their error."""
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        if row["mse"] is not None:
+            found.setdefault((row["n"], row["epsilon"]), []).append(row)
+    for each in found.values():
+        low = min(each, key=lambda row: float(row["variance"]))
+        yield low["mse"] > MORE * min(row["mse"] for row in each)
+
+
+def cohorts_do_not_help(rows: Sequence[Row]) -> Iterator[bool]:
+    """Whether the error with the most cohorts is roughly that with the fewest."""
+    for _, curve in _by(rows, "cohorts", "mse"):
+        yield MORE * curve[max(curve)] >= curve[min(curve)]
+
+
+def stronger_for_more_values(rows: Sequence[Row]) -> Iterator[bool]:
+    """Whether the correction gains a larger factor at the most values than at the fewest."""
+    gains: dict[tuple[Any, ...], dict[int, float]] = {}
+    errors = {(row["k"], row["n"], row["epsilon"], row["method"]): row["mse"] for row in rows}
+    for k, n, epsilon, method in errors:
+        if method == CORRECTED and errors[k, n, epsilon, method] and epsilon <= 1 and n <= 1_000:
+            gains.setdefault((n, epsilon), {})[k] = errors[k, n, epsilon, GRR] / errors[k, n, epsilon, CORRECTED]
+    for each in gains.values():
+        yield each[max(each)] > each[min(each)]
+
+
 def least_near_one(rows: Sequence[Row]) -> Iterator[bool]:
     """Whether RAPPOR has its least error at epsilon 1, and more at larger ones."""
     for place, curve in _by(rows, "epsilon", "mse"):
@@ -107,27 +196,148 @@ def correction_helps(rows: Sequence[Row]) -> Iterator[bool]:
         yield errors[CORRECTED] < errors[GRR]
 
 
+H, F, D = PaperVerdict.HOLDS, PaperVerdict.FAILS, PaperVerdict.DEPENDS
+_CODE = "the released client and server disagree about the variant; right ones go on falling"
 CLAIMS: dict[int, tuple[Claim, ...]] = {
-    14: (
-        Claim("more participants or a larger epsilon typically lower the error", falling),
-        Claim("OLH, OUE and Nguyen's method level off for large epsilon", level_off(HASHED, UNARY, ONE_BIT)),
-        Claim("the errors of OUE and OLH even rise before", rise(UNARY, HASHED)),
+    5: (
         Claim(
-            "Nguyen's method has roughly the same error below epsilon 3, whatever the number of participants is",
-            same_for_every_n("mse", ONE_BIT, epsilons=(0.1, 0.5, 1.0, 2.0)),
+            "4.3, footnote 5",
+            "O-RR does not gain from more cohorts",
+            F,
+            cohorts_do_not_help,
+            "with few cohorts values collide for good; give as many cohorts as the tally can hold, or all permutations",
         ),
-        Claim("RAPPOR has its least error near epsilon 1, and more above", least_near_one),
+    ),
+    14: (
+        Claim("4.3", "More participants or a larger epsilon typically lower the error", H, falling),
+        Claim(
+            "4.3",
+            "OLH, OUE and Nguyen's method level off for large epsilon",
+            F,
+            level_off(HASHED, UNARY, ONE_BIT),
+            _CODE,
+        ),
+        Claim("4.3", "The errors of OUE and OLH even rise before", F, rise(UNARY, HASHED), _CODE),
+        Claim(
+            "4.3",
+            "Nguyen's method has roughly the same error below epsilon 3, whatever the number of participants",
+            F,
+            same_for_every_n("mse", ONE_BIT, epsilons=(0.1, 0.5, 1.0, 2.0)),
+            "one oracle of the released code flips no sign",
+        ),
+        Claim(
+            "4.3",
+            "RAPPOR has its least error near epsilon 1, and more above",
+            F,
+            least_near_one,
+            "the released code never clears a set bit",
+        ),
+        Claim(
+            "4.3",
+            "RAPPOR has the least error of all near epsilon 1 with 1,000 participants",
+            F,
+            best_of_all(RAPPOR, (1.0,), (1_000,)),
+            "it sets f for one hash and uses two, so it spends 2 epsilon",
+        ),
+        Claim(
+            "4.3",
+            "RAPPOR has the least error near epsilon 1 with 100,000 participants",
+            F,
+            best_of_all(RAPPOR, (1.0,), (100_000,)),
+            "as above; use subset, or grr for few values",
+        ),
+        Claim(
+            "4.3",
+            "RAPPOR is worse than the best method at other epsilons with 100,000 participants",
+            H,
+            best_of_all(RAPPOR, (2.0, 3.0, 4.0, 6.0, 8.0, 10.0), (100_000,), larger=True),
+            "Bloom filters are for open domains",
+        ),
+        Claim(
+            "4.3",
+            "Errors of SUE and Hadamard response fall more slowly for large epsilon",
+            D,
+            slower(SUE, RESPONSE),
+            "",
+        ),
+        Claim(
+            "4.3",
+            "Pure and other oracles do not differ clearly",
+            H,
+            pure_as_good,
+            "within a factor of two, the best of each kind",
+        ),
     ),
     15: (
-        Claim("the variance of most methods is roughly constant above epsilon 1", constant_variance),
         Claim(
-            "for large epsilon it is the same for every number of participants",
+            "4.3",
+            "The variance of most methods is roughly constant above epsilon 1",
+            F,
+            constant_variance,
+            "it falls with the error",
+        ),
+        Claim(
+            "4.3",
+            "For large epsilon the variance is the same for every number of participants",
+            F,
             same_for_every_n("variance", epsilons=(10.0,)),
+            "it falls as 1/n, or as fast as the sampling of the crowd is known",
+        ),
+        Claim(
+            "4.3",
+            "The variance does not tell which method has the least error",
+            D,
+            variance_misleads,
+            "true where estimates are projected: the projection trades variance for bias",
         ),
     ),
     16: (
-        Claim("randomized response has a higher error for many values", randomized_response_is_worse),
-        Claim("subset does not gain as much from participants for few values, near epsilon 1", subset_is_worse),
-        Claim("the small-sample correction has a much smaller error for small n and epsilon", correction_helps),
+        Claim("4.3", "Randomized response has a higher error for many values", D, randomized_response_is_worse),
+        Claim(
+            "4.3",
+            "Randomized response behaves like the others for few values",
+            D,
+            close_to_best((GRR,), (8,), BUDGETS_SEEN),
+        ),
+        Claim(
+            "4.3",
+            "Subset selection does not gain as much from participants for few values, near epsilon 1",
+            F,
+            subset_is_worse,
+            "the released code omits a neighbour of the true value",
+        ),
+        Claim(
+            "4.3",
+            "Subset selection is competitive for many values",
+            H,
+            close_to_best((SUBSET,), (128, 256, 512), BUDGETS_SEEN),
+        ),
+        Claim("4.3", "The small-sample correction has a smaller error for small n and epsilon", H, correction_helps),
+        Claim("4.3", "That effect is stronger for more values", H, stronger_for_more_values),
+        Claim(
+            "5.1",
+            "For few values randomized response or subset selection is good for every n and epsilon",
+            H,
+            close_to_best((GRR, SUBSET), (8, 16), BUDGETS_SEEN),
+        ),
+        Claim(
+            "5.1",
+            "For many values and small epsilon and n the small-sample correction is best",
+            H,
+            close_to_best((CORRECTED,), (64, 128), (0.1, 0.5), (1_000,)),
+        ),
+        Claim(
+            "5.1",
+            "For many values and epsilon up to 3 RAPPOR is best",
+            F,
+            close_to_best((RAPPOR,), (128, 256, 512), (0.5, 1.0, 2.0, 3.0)),
+            "subset or olh; RAPPOR only where no list of values exists",
+        ),
+        Claim(
+            "5.1",
+            "For many values and epsilon above 3 subset, randomized response or the correction is best",
+            H,
+            close_to_best((SUBSET, GRR, CORRECTED), (128, 256, 512), (4.0, 6.0, 8.0, 10.0)),
+        ),
     ),
 }

@@ -17,6 +17,7 @@ from sottovoce_experiments.experiment import Experiment, Late
 from sottovoce_experiments.frequencies.data import shares_of
 from sottovoce_experiments.frequencies.published import PAGE
 from sottovoce_experiments.page import PageColumn, Row, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sources import ADULT
 
@@ -95,7 +96,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=Late("frequencies.compression:cell"),
-    figure="frequencies.pictures:compression",
+    figure=Picture("distortion", "least", ("answers", "outputs"), log=""),
     columns=("answers", "outputs", "ratio", "distortion", "least", "response", "reports"),
     summary=summary,
     paper="Xiong, Sarwate, Mandayam, 2016; the survey's section 2.2.3",

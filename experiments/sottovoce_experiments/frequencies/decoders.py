@@ -14,6 +14,7 @@ from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.frequencies.data import crowd
 from sottovoce_experiments.frequencies.draws import decoded
 from sottovoce_experiments.page import Page, PageColumn, Section
+from sottovoce_experiments.picture import Picture
 
 DECODERS = ("linear", "normalise", "simplex", "norm-mul", "base-cut", "em", "small-sample")
 CROWDS = (("even", 16), ("zipf", 64), ("geometric", 64), ("sparse", 64))
@@ -85,7 +86,7 @@ EXPERIMENT = Experiment(
     runs=16,
     quick_runs=4,
     cell=Late("frequencies.decoders:cell"),
-    figure="frequencies.pictures:decoders",
+    figure=Picture("decoder", "error", ("mechanism", "n", "epsilon"), mean=True, dots=True),
     columns=("crowd", "k", "mechanism", "n", "epsilon", "decoder", "error", "top", "bias"),
     summary=summary,
     section=Section(

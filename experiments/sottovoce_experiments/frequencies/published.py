@@ -9,8 +9,8 @@ PAGE = Page(
     """\
 # Frequency oracles, measured
 
-Written by `sottovoce reproduce ID --pages docs`, section by section: the planner's choice, figures of the SoK,
-candidate words, and the survey's tables. Times depend on the machine; all else comes out the
-same for the same seed.
+Written by `sottovoce reproduce ID --pages docs`, section by section: the planner's choice, compression, and candidate
+words. The figures of the overview and the tables of the survey are on the [pages of the papers](papers/index.md). Times
+depend on the machine; all else comes out the same for the same seed.
 """,
 )

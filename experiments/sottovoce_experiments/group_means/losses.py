@@ -13,6 +13,7 @@ from sottovoce.mechanisms.group import bernoulli, laplace, nprr, piecewise
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.group_means.synthetic import PAPER, fingerprint
 from sottovoce_experiments.group_means.variants import group_bernoulli, group_laplace, group_nprr, group_piecewise
+from sottovoce_experiments.picture import DIAGONAL, Picture
 
 DOMAIN = Pair(Categories(["one", "other"]), Interval(-1, 1))
 VARIANTS = (
@@ -86,7 +87,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=cell,
-    figure="figures:stated_and_true",
+    figure=Picture("epsilon", "true", "variant", guide=DIAGONAL, log=""),
     columns=("variant", "epsilon", "true", "ours"),
     summary=summary,
 )

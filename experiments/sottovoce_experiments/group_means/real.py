@@ -27,6 +27,7 @@ from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.group_means.counts import GroupMoments, Law, draw_means, error_row
 from sottovoce_experiments.group_means.synthetic import PAPER, fingerprint
 from sottovoce_experiments.group_means.variants import group_piecewise
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sources import PATIENTS
 
@@ -167,7 +168,7 @@ def _experiment(id_: str, title: str, question: PatientQuestion) -> Experiment:
         runs=2000,
         quick_runs=200,
         cell=partial(cell, question=question),
-        figure="figures:group_errors",
+        figure=Picture("epsilon", "median", "method", "group", log="xy"),
         columns=("method", "epsilon", "group", "members", "truth", "estimate", "error", "median"),
         needs=(FILE,),
     )

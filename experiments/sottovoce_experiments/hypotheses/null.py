@@ -31,6 +31,7 @@ from sottovoce.protocols.simulate import simulate
 from sottovoce.tally.counts import simulate_counts
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sources import ADULT, PATIENTS
 
@@ -309,7 +310,7 @@ EXPERIMENT = Experiment(
     runs=5_000,
     quick_runs=200,
     cell=Late("hypotheses.null:cell"),
-    figure="figures:rejections",
+    figure=Picture("test", "at_5", dots=True, guide=0.05, log=""),
     columns=(*AXES, "at_5", "at_1"),
     summary=summary,
     needs=(ADULT.file, PATIENTS.file),

@@ -35,6 +35,7 @@ from sottovoce.tally.counts import simulate_counts
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.hypotheses.null import PAGE
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import DIAGONAL, Picture
 
 ALPHA = 0.05
 SHARES, GRADES = Integers(0, 7), Integers(0, 10)
@@ -324,7 +325,7 @@ EXPERIMENT = Experiment(
     runs=2_000,
     quick_runs=100,
     cell=Late("hypotheses.planned_power:cell"),
-    figure="figures:planned_powers",
+    figure=Picture("power", "seen", "test", dots=True, guide=DIAGONAL, log=""),
     columns=(*AXES, "method", "difference", "seen", "gap"),
     summary=summary,
     section=SECTION,

@@ -17,6 +17,7 @@ from sottovoce.tally.counts import simulate_counts
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.hypotheses.null import PAGE
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import DIAGONAL, Picture
 
 LEVEL = 0.95
 SEEDS = 1 << 48
@@ -127,7 +128,7 @@ EXPERIMENT = Experiment(
     runs=1_000,
     quick_runs=100,
     cell=Late("hypotheses.power:cell"),
-    figure="figures:powers",
+    figure=Picture("predicted", "power", "test", dots=True, guide=DIAGONAL, log=""),
     columns=(*AXES, "power", "error", "predicted"),
     summary=summary,
     section=Section(

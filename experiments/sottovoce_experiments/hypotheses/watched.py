@@ -21,6 +21,7 @@ from sottovoce.estimate.mean.betting import Bets, bets_for_ever, watched_sides
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.hypotheses.null import PAGE, held
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sources import ADULT
 
 Floats = NDArray[np.float64]
@@ -144,7 +145,7 @@ EXPERIMENT = Experiment(
     runs=20_000,
     quick_runs=500,
     cell=Late("hypotheses.watched:cell"),
-    figure="figures:watched",
+    figure=Picture(("epsilon", "ratio"), ("at_5", "naive"), where=(("difference", 0),), dots=True, guide=0.05, log=""),
     columns=(*AXES, "at_5", "at_1", "naive", "found"),
     summary=summary,
     needs=(ADULT.file,),

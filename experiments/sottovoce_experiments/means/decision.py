@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sottovoce_experiments.experiment import Experiment, Late
 from sottovoce_experiments.means.laws import LAWS, NEEDS
 from sottovoce_experiments.page import THOUSANDS, Page, PageColumn, Row, Section, percent
+from sottovoce_experiments.picture import MOST, Picture
 
 PAGE = Page(
     "results/means-in-rounds.md",
@@ -61,7 +62,7 @@ EXPERIMENT = Experiment(
     runs=50,  # first rounds, each with several crowds of round two
     quick_runs=3,
     cell=Late("means.decided:cell"),
-    figure="means.pictures:decision",
+    figure=Picture("epsilon", "population", "answers", where=(("n", MOST),), guide=1.0, log=""),
     columns=("n", "epsilon", "answers", "adapted", "population", "sample", "population worst", "sample coverage"),
     summary=summary,
     needs=NEEDS,

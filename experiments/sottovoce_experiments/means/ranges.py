@@ -15,6 +15,7 @@ from sottovoce_experiments.coverage.ranges import oracle_error, searches
 from sottovoce_experiments.experiment import Experiment, Late
 from sottovoce_experiments.means.decision import PAGE
 from sottovoce_experiments.page import THOUSANDS, PageColumn, Row, Section
+from sottovoce_experiments.picture import MOST, Picture
 
 Floats = NDArray[np.float64]
 PEOPLE = 50_000
@@ -100,7 +101,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=Late("means.ranges:cell"),
-    figure="means.pictures:ranges",
+    figure=Picture("epsilon", "ratio", "answers", where=(("n", MOST),), guide=1.0, log=""),
     columns=("epsilon", "n", "answers", "ratio", "std_error", "median", "low", "high", "oracle_low", "oracle_high"),
     summary=summary,
     section=Section(

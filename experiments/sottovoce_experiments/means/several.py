@@ -20,6 +20,7 @@ from sottovoce_experiments.means.decided import counted, exact_ratios
 from sottovoce_experiments.means.decision import PAGE
 from sottovoce_experiments.means.laws import column
 from sottovoce_experiments.page import THOUSANDS, PageColumn, Row, Section, percent
+from sottovoce_experiments.picture import MOST, Picture
 from sottovoce_experiments.sources import ADULT, FLIGHTS, PATIENTS, TAXI
 
 COLUMNS = (
@@ -142,7 +143,7 @@ EXPERIMENT = Experiment(
     runs=16,
     quick_runs=2,
     cell=Late("means.several:cell"),
-    figure="means.pictures:several",
+    figure=Picture("epsilon", "ratio", "d", where=(("n", MOST),), guide=1.0, log=""),
     columns=("d", "epsilon", "n", "count", "best", "adapted", "ratio", "std_error", "coverage", "joint"),
     summary=summary,
     needs=(ADULT.file, PATIENTS.file, TAXI.file, FLIGHTS.file),

@@ -18,6 +18,7 @@ from sottovoce_experiments.experiment import Experiment, Late
 from sottovoce_experiments.means.decision import PAGE
 from sottovoce_experiments.means.ranges import POPULATIONS
 from sottovoce_experiments.page import THOUSANDS, PageColumn, Row, Section, percent
+from sottovoce_experiments.picture import MOST, Picture
 
 Floats = NDArray[np.float64]
 TARGETS = ("trimmed", "winsorised")
@@ -100,7 +101,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=Late("means.trimmed:cell"),
-    figure="means.pictures:trimmed",
+    figure=Picture("epsilon", "coverage", "answers", where=(("n", MOST), ("target", "trimmed")), guide=0.95, log=""),
     columns=("epsilon", "n", "answers", "target", "truth", "rmse", "std_error", "coverage", "width"),
     summary=summary,
     section=Section(

@@ -14,6 +14,7 @@ from sottovoce.estimate.series import cusum
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.over_time.compared import PAGE
 from sottovoce_experiments.page import PageColumn, Section, percent
+from sottovoce_experiments.picture import Picture
 
 RATE = 0.05
 BLOCK = 2_000
@@ -80,7 +81,7 @@ EXPERIMENT = Experiment(
     runs=20_000,
     quick_runs=500,
     cell=Late("over_time.alarms:cell"),
-    figure="over_time.pictures:alarms",
+    figure=Picture(("epochs", "people", "jump"), "false", dots=True, guide=0.05, log=""),
     columns=(*AXES, "false", "delay", "missed"),
     section=Section(
         page=PAGE,

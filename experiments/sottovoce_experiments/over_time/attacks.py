@@ -16,6 +16,7 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.over_time.compared import PAGE
 from sottovoce_experiments.page import PageColumn, Section, percent
+from sottovoce_experiments.picture import Picture
 
 POOLS, OWN = 4, 4  # pools of so many answers each
 PREFERS = 0.8  # how often a person's answer lies in the pool that they prefer
@@ -92,7 +93,7 @@ EXPERIMENT = Experiment(
     runs=20_000,
     quick_runs=500,
     cell=Late("over_time.attacks:cell"),
-    figure="over_time.pictures:attacks",
+    figure=Picture(("epsilon", "waves", "window"), ("averaged", "bound", "inferred"), dots=True, guide=0.5, log=""),
     columns=(*AXES, "reports", "averaged", "bound", "inferred"),
     section=Section(
         page=PAGE,

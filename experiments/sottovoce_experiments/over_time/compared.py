@@ -13,6 +13,7 @@ from sottovoce_experiments.over_time.ldp_ids import NAMES, Division, Floats, fro
 from sottovoce_experiments.over_time.streams import NAMES as STREAMS
 from sottovoce_experiments.over_time.streams import PEOPLE, PERIODS, stream
 from sottovoce_experiments.page import Page, PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sources import FLIGHTS, TAXI
 
 PAGE = Page(
@@ -115,7 +116,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=Late("over_time.compared:cell"),
-    figure="over_time.pictures:compared",
+    figure=Picture(AXES, ("unbiased", "online", "retrospective"), dots=True, guide=1.0),
     columns=(*AXES, "best", "unbiased", "online", "online_error", "retrospective", "retrospective_error"),
     summary=summary,
     needs=(FLIGHTS.file, TAXI.file),

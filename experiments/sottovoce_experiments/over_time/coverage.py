@@ -20,6 +20,7 @@ from sottovoce.tally.tally import Tally
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.over_time.compared import PAGE
 from sottovoce_experiments.page import Section, percent
+from sottovoce_experiments.picture import Picture
 
 Answers = NDArray[np.int64]  # waves x people, 0 or 1
 PEOPLE, WAVES, WINDOW = 6_000, 12, 4
@@ -158,7 +159,9 @@ EXPERIMENT = Experiment(
     runs=1_000,
     quick_runs=20,
     cell=Late("over_time.coverage:cell"),
-    figure="over_time.pictures:coverage",
+    figure=Picture(
+        ("asked", "target", "changes"), ("lowest", "highest", "band", "change", "trend"), dots=True, guide=0.95, log=""
+    ),
     columns=(*AXES, "lowest", "highest", "band", "change", "trend"),
     summary=summary,
     section=Section(

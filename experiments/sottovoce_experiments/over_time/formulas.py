@@ -11,6 +11,7 @@ from sottovoce.estimate.series.state_space import Models, fit, mix
 from sottovoce_experiments.experiment import Experiment, Late, Row
 from sottovoce_experiments.over_time.compared import PAGE
 from sottovoce_experiments.page import PageColumn, Section, percent
+from sottovoce_experiments.picture import Picture
 
 EPOCHS, SERIES, EDGE = 420, 10, 140  # the last: epochs at both ends that the formulas do not describe
 RHOS = (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e4)
@@ -72,7 +73,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=Late("over_time.formulas:cell"),
-    figure="over_time.pictures:formulas",
+    figure=Picture(("rho", "kind"), ("known", "found"), dots=True, guide=1.0, log=""),
     columns=("rho", "kind", "formula", "known", "known_error", "found", "found_error", "coverage"),
     section=Section(
         page=PAGE,

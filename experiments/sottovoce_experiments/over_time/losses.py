@@ -11,6 +11,7 @@ from sottovoce_experiments.over_time import devices
 from sottovoce_experiments.over_time.compared import PAGE
 from sottovoce_experiments.over_time.ldp_ids import Division, window_loss
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 
 WAVES, WINDOW, EPSILON = 4, 2, 1.0
 # A name, how many answers there are, the device, and what is claimed for whom.
@@ -84,7 +85,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=Late("over_time.losses:cell"),
-    figure="over_time.pictures:losses",
+    figure=Picture("way", ("report", "unchanged", "window", "sequence"), dots=True, guide=1.0, log=""),
     columns=("way", "claim", "report", "unchanged", "window", "sequence"),
     section=Section(
         page=PAGE,

@@ -8,6 +8,7 @@ from typing import Any
 
 from sottovoce_experiments.experiment import Experiment, Late
 from sottovoce_experiments.page import Page, PageColumn, Row, Section, percent
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.quantiles.laws import REPORTED, TUNED
 from sottovoce_experiments.sources import ADULT, HISTOGRAMS, TAXI
 
@@ -96,7 +97,9 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=4,
     cell=Late("quantiles.search:cell"),
-    figure="quantiles.pictures:ratios",
+    figure=Picture(
+        "n", "ratio", "data", where=(("answers", "spread"), ("quantile", 0.5), ("epsilon", 1.0)), guide=1.0, log="x"
+    ),
     columns=(*AXES, "data", "ratio", "std_error", "nearby", "coverage", "early", "sequence", "width", "sequence_width"),
     summary=summary,
     needs=(HISTOGRAMS.file, ADULT.file, TAXI.file),

@@ -15,6 +15,7 @@ from sottovoce.protocols.quantile.answers import ThresholdAnswers, line_of
 from sottovoce.protocols.quantile.binary_search import QuantileBinarySearch
 from sottovoce_experiments.experiment import Experiment, Late
 from sottovoce_experiments.page import PageColumn, Row, Section, percent
+from sottovoce_experiments.picture import DIAGONAL, Picture
 from sottovoce_experiments.quantiles.declared import PAGE
 from sottovoce_experiments.quantiles.laws import PARTS, QuantileLaw
 
@@ -112,7 +113,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=Late("quantiles.promise:cell"),
-    figure="quantiles.pictures:promises",
+    figure=Picture("promised", "rmse", "data", dots=True, guide=DIAGONAL, log="xy"),
     columns=("quantile", "epsilon", "share", "promised", "asked", "rounds", "data", "kept", "rmse"),
     section=Section(
         page=PAGE,

@@ -16,6 +16,7 @@ from sottovoce.protocols.quantile.gradient import QuantileGradient
 from sottovoce.protocols.quantile.rounds import QuantileRounds
 from sottovoce_experiments.experiment import Experiment, Late
 from sottovoce_experiments.page import PageColumn, Row, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.quantiles.declared import PAGE
 from sottovoce_experiments.quantiles.laws import QuantileLaw
 from sottovoce_experiments.quantiles.search import drawn, floor, searched
@@ -109,7 +110,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=3,
     cell=Late("quantiles.published:cell"),
-    figure="quantiles.pictures:methods",
+    figure=Picture("method", "ratio", "data", dots=True, guide=1.0),
     columns=("method", "reference", "rounds", "data", "ratio", "std_error"),
     section=Section(
         page=PAGE,

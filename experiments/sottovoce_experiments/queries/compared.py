@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sottovoce.core.domain import Integers
@@ -16,8 +15,8 @@ from sottovoce.core.registry import mechanism
 from sottovoce.estimate.linear_queries import LinearQueries, QueriesInTurn
 from sottovoce.estimate.request import PoorIntervalWarning
 from sottovoce_experiments.experiment import Experiment, Late
-from sottovoce_experiments.figures import plain
 from sottovoce_experiments.page import Page, PageColumn, Row, Section, percent
+from sottovoce_experiments.picture import Picture
 
 Floats = NDArray[np.float64]
 PAGE = Page(
@@ -114,22 +113,6 @@ def text(rows: Sequence[Row]) -> str:
     )
 
 
-def picture(experiment: Experiment, rows: Sequence[Row]) -> Figure:
-    """The error of each way, by the size of the batch."""
-    figure, axes = plain(experiment.title)
-    own = [row for row in rows if row["answers"] == KINDS[0]]
-    for way in dict.fromkeys(row["way"] for row in own):
-        line = [row for row in own if row["way"] == way]
-        axes.plot(
-            [f"{row['categories']} x {row['queries']}" for row in line], [row["rmse"] for row in line], "o-", label=way
-        )
-    axes.set_yscale("log")
-    axes.set_xlabel("categories x queries")
-    axes.set_ylabel("root mean square error")
-    axes.legend(fontsize="small")
-    return figure
-
-
 EXPERIMENT = Experiment(
     id="linear-queries",
     title="Batches of linear queries: through vectors, through shares, projected, and in turn",
@@ -141,7 +124,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=Late("queries.compared:cell"),
-    figure="queries.compared:picture",
+    figure=Picture(("categories", "queries"), "rmse", "way", where=(("answers", KINDS[0]),), dots=True),
     columns=("categories", "queries", "answers", "way", "rmse", "std_error", "largest", "coverage"),
     section=Section(
         page=PAGE,

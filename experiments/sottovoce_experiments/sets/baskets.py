@@ -19,6 +19,7 @@ from sottovoce.fast.batch import draw
 from sottovoce.fast.words import WordStream
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sets.designs import PAGE
 from sottovoce_experiments.sources import BASKETS
@@ -135,7 +136,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=cell,
-    figure="sets.pictures:coverage",
+    figure=Picture(("case", "method", "epsilon"), ("exact", "normal", "rare", "sizes"), dots=True, guide=0.95, log=""),
     columns=("case", "method", "epsilon", "exact", "normal", "rare", "sizes", "rmse", "of predicted", "intervals"),
     summary=summary,
     needs=(BASKETS.file,),

@@ -17,6 +17,7 @@ from sottovoce.core.registry import mechanism
 from sottovoce.study.plan import plan
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import Page, PageColumn, Section
+from sottovoce_experiments.picture import Picture
 
 Floats = NDArray[np.float64]
 PAGE = Page(
@@ -133,7 +134,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=cell,
-    figure="sets.pictures:variances",
+    figure=Picture(("items", "most", "epsilon"), METHODS, over="bound", dots=True, guide=1.0),
     columns=(
         *("items", "most", "epsilon", *METHODS, *FORMULAS, "bound", "planned", "ratio", "of the best"),
         *("mask bytes", "cells bytes"),

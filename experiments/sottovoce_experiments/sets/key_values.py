@@ -15,6 +15,7 @@ from sottovoce.estimate.key_means.evidence import at_truth
 from sottovoce.estimate.request import PoorIntervalWarning, Target
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sets.designs import PAGE
 
 LEVEL = 0.95
@@ -107,7 +108,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=variances,
-    figure="sets.pictures:key_variances",
+    figure=Picture(("keys", "most", "epsilon", "method"), ("share", "sum"), dots=True),
     columns=("keys", "most", "epsilon", "method", "share", "sum"),
     summary=variances_summary,
     section=Section(
@@ -130,7 +131,7 @@ COVERAGE = Experiment(
     runs=20,
     quick_runs=2,
     cell=coverage,
-    figure="sets.pictures:key_coverage",
+    figure=Picture(("method", "epsilon"), ("means", "shares", "few"), dots=True, guide=0.95, log=""),
     columns=("method", "epsilon", "means", "shown", "shares", "few", "of predicted"),
     summary=coverage_summary,
     section=Section(

@@ -17,6 +17,7 @@ from sottovoce.estimate.set_shares.evidence import SetEstimate
 from sottovoce.study.plan import plan
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sets.designs import PAGE
 
 PEOPLE = 10_000
@@ -116,7 +117,7 @@ EXPERIMENT = Experiment(
     runs=40,
     quick_runs=4,
     cell=cell,
-    figure="sets.pictures:distances",
+    figure=Picture(("crowd", "items", "epsilon"), ("kwiksort", "borda", "planned"), dots=True, log=""),
     columns=("crowd", "items", "epsilon", "pairs", "kwiksort", "borda", "planned", "gain", "error", "covered"),
     summary=summary,
     section=Section(

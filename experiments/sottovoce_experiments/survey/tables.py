@@ -15,22 +15,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Domain, Integers, Interval
+from sottovoce.core.domain import Domain, Integers, Interval, Text
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Frequency
-from sottovoce.core.registry import BUILDERS
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.frequency.evidence import from_cells
 from sottovoce.tally.counts import simulate_cells
 from sottovoce_experiments.experiment import Experiment, Row
-from sottovoce_experiments.frequencies.published import PAGE
-from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.page import PageColumn
+from sottovoce_experiments.papers import SURVEY
+from sottovoce_experiments.picture import Picture
+from sottovoce_experiments.survey.claims import CLAIMS
 
-PAPER = "Xiong et al., A comprehensive survey on local differential privacy, 2020"
 CATEGORIES = 64
 PARTICIPANTS = 100_000
+OPEN, OPEN_RUNS = "Bloom filter, open domain", 4
+WORDS = [f"word {rank}" for rank in range(CATEGORIES)]
 TIMED = 20_000  # reports that are drawn and counted to measure the time
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
@@ -61,6 +63,7 @@ TABLE_2: Listed = (
     ("basic one-time RAPPOR", "sue", "unary, one report"),
     ("OUE", "oue", "unary, one report"),
     ("O-RAPPOR", "o-rappor", "Bloom filter, open domain"),
+    ("O-RAPPOR", "o-rappor", "permutations, closed"),
 )
 TABLE_3: Listed = (
     ("GRR, k-RR", "grr", "direct"),
@@ -94,11 +97,6 @@ TABLE_4: Listed = (
 )
 
 
-def registered(listed: Listed) -> Listed:
-    """The rows whose mechanism is in the registry."""
-    return tuple(row for row in listed if row[1] in BUILDERS)
-
-
 @lru_cache(maxsize=4)
 def crowd(k: int, n: int) -> NDArray[np.int64]:
     """How many hold each value: proportional to 1 / rank."""
@@ -110,11 +108,11 @@ def crowd(k: int, n: int) -> NDArray[np.int64]:
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     """All columns of one row."""
-    domain: Domain = Interval(0, 1) if point["kind"] == "numbers" else Integers(0, CATEGORIES - 1)
+    domain: Domain = {"numbers": Interval(0, 1), OPEN: Text()}.get(point["kind"], Integers(0, CATEGORIES - 1))
     mechanism = build(point["mechanism"], domain, epsilon=point["epsilon"])
     channel = mechanism.channel
     predicted = _predicted(mechanism)
-    drawn = None if predicted is None else _measured(mechanism, runs, seed)
+    drawn = _of_words(mechanism, seed) if domain.is_open else _measured(mechanism, runs, seed) if predicted else None
     draw, count = _times(mechanism)
     forever = mechanism.epsilon_forever
     return [
@@ -161,6 +159,16 @@ def _measured(mechanism: Mechanism, runs: int, seed: int) -> float | None:
     return None
 
 
+def _of_words(mechanism: Mechanism, seed: int) -> float:
+    """The error of the shares of words that are listed afterwards, from single reports."""
+    held, errors = crowd(CATEGORIES, PARTICIPANTS), []
+    answers = np.repeat(WORDS, held).tolist()
+    for run in range(OPEN_RUNS):
+        tally = mechanism.tally(mechanism.privatize(answers, seed=seed % 2**32 + run))
+        errors.append((mechanism.estimate(tally, candidates=WORDS).values - held / PARTICIPANTS) ** 2)
+    return float(np.sqrt(np.mean(errors)))
+
+
 def _distortion(mechanism: Mechanism) -> float | None:
     """How often a report differs from the answer, where reports are answers."""
     if mechanism.channel.kind != "subset" or mechanism.cells != mechanism.channel.inputs:
@@ -171,7 +179,9 @@ def _distortion(mechanism: Mechanism) -> float | None:
 def _times(mechanism: Mechanism) -> tuple[float, float]:
     """Microseconds for each report: to draw it, and to count it."""
     numbers = isinstance(mechanism.question, Frequency)
-    values = np.arange(TIMED) % CATEGORIES if numbers else np.linspace(0, 1, TIMED)
+    values: Any = np.arange(TIMED) % CATEGORIES if numbers else np.linspace(0, 1, TIMED)
+    if mechanism.domain.is_open:
+        values = np.resize(WORDS, TIMED).tolist()
     mechanism.tally(mechanism.privatize(values[:10], seed=0))  # compiles
     start = time.perf_counter()
     reports = mechanism.privatize(values, seed=0)
@@ -200,37 +210,30 @@ def said(rows: Sequence[Mapping[str, Any]]) -> str:
     return (
         f"{PARTICIPANTS:,} participants, shares proportional to 1 / rank. Exact: epsilon, bytes, cells of a tally, the"
         " root mean square *error* of a share (of a number, of its mean at the worst answer). *Measured* is the same"
-        f" from 400 drawn tallies. Times in microseconds for each report, on two cores. {' '.join(summary(rows))}"
+        " from 400 drawn tallies; over an open domain from 4 crowds, for a list of all 64 values. Times in microseconds"
+        f" for each report, on two cores. {' '.join(summary(rows))}"
     )
 
 
 def _table(number: int, listed: Listed, title: str, columns: tuple[str, ...]) -> Experiment:
-    axis = (("method", "mechanism", "kind"), registered(listed))
-    return Experiment(
-        id=f"survey-table-{number}",
-        paper=f"{PAPER}, Table {number}",
-        title=title,
-        methods=tuple(row[1] for row in registered(listed)),
-        data=(f"{PARTICIPANTS} participants, {CATEGORIES} categories, shares proportional to 1 / rank",),
+    names = ("method", "mechanism", "kind")
+    return SURVEY.figure(
+        f"table-{number}",
+        title,
+        cell="survey.tables:cell",
+        grid={names: listed, "epsilon": EPSILONS},
+        quick={"epsilon": (1.0,)},
+        picture=Picture("epsilon", "error", "mechanism", crosses="measured"),
         metric="root mean square error of a share",
-        grid=(axis, ("epsilon", EPSILONS)),
-        quick=(axis, ("epsilon", (1.0,))),
         runs=400,
         quick_runs=50,
-        cell=cell,
-        figure="survey.figure:errors",
-        columns=("method", "mechanism", "epsilon", *columns),
+        claims=CLAIMS[number],
+        text=said,
+        methods=tuple(row[1] for row in listed),
+        data=(f"{PARTICIPANTS} participants, {CATEGORIES} categories, shares proportional to 1 / rank",),
+        columns=tuple(PageColumn(name, name, FORMS.get(name, ""), missing="-") for name in columns),
+        lead=(*(name for name in names if name != "kind" or "kind" not in columns), "epsilon"),
         summary=summary,
-        section=Section(
-            page=PAGE,
-            heading=f"## Survey, Table {number}: {title[0].lower()}{title[1:]}",
-            text=said,
-            by=("method", "mechanism", "kind", "epsilon"),
-            columns=tuple(
-                PageColumn(name, name, FORMS.get(name, ""), missing="-")
-                for name in ("method", "mechanism", "epsilon", *columns)
-            ),
-        ),
     )
 
 
@@ -239,15 +242,15 @@ EXPERIMENTS = (
         1,
         TABLE_1,
         "Perturbation mechanisms, 64 categories or a number",
-        ("kind", "true epsilon", "changed", "bytes", "error", "measured", "us to draw"),
+        ("true epsilon", "changed", "bytes", "error", "measured", "us to draw"),
     ),
     _table(
         2,
         TABLE_2,
         "RAPPOR and its variants, 64 categories",
-        ("kind", "true epsilon", "epsilon, unchanged", "bytes", "error", "measured"),
+        ("true epsilon", "epsilon, unchanged", "bytes", "error", "measured"),
     ),
-    _table(3, TABLE_3, "Mechanisms by their encoding, 64 categories", ("kind", "bytes", "error", "measured")),
+    _table(3, TABLE_3, "Mechanisms by their encoding, 64 categories", ("bytes", "error", "measured")),
     _table(
         4,
         TABLE_4,

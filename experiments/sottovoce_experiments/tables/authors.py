@@ -21,6 +21,7 @@ from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.published import marg_ps
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.tables.bits import record, reports
 from sottovoce_experiments.tables.results_page import PAGE
 
@@ -108,7 +109,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=cell,
-    figure="tables.pictures:distances_of_authors",
+    figure=Picture("attributes", "distance", "method", crosses="plot", log=""),
     columns=("method", "attributes", "distance", "error", "plot", "ratio", "used"),
     section=Section(
         page=PAGE,

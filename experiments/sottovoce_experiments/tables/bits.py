@@ -23,6 +23,7 @@ from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sources import PATIENTS
 from sottovoce_experiments.tables.fits import mean_ratio
@@ -155,7 +156,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=design_cell,
-    figure="tables.pictures:ratios_of_bits",
+    figure=Picture("epsilon", DESIGNS, panels=("attributes", "ways"), log="xy"),
     columns=("attributes", "ways", "epsilon", *DESIGNS, "bar", "blocks"),
     section=Section(
         page=PAGE,
@@ -181,7 +182,7 @@ FITS = Experiment(
     runs=20,
     quick_runs=2,
     cell=fit_cell,
-    figure="tables.pictures:distances_of_bits",
+    figure=Picture("epsilon", METHODS, panels="attributes", log="xy"),
     columns=("attributes", "epsilon", *METHODS, "of_independence", "error", "worst", "people", "used"),
     needs=(PATIENTS.file,),
     section=Section(

@@ -14,6 +14,7 @@ from sottovoce.estimate.request import IntervalRequest, Method
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section, percent
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.tables.records import COLUMNS, Floats, Records, records, reports
 from sottovoce_experiments.tables.results_page import PAGE
 
@@ -131,7 +132,7 @@ EXPERIMENT = Experiment(
     runs=10,
     quick_runs=2,
     cell=cell,
-    figure="tables.pictures:coverage",
+    figure=Picture(("data", "participants", "epsilon"), KINDS, dots=True, guide=0.95, log=""),
     columns=("data", "participants", "epsilon", *KINDS, "bounded", "intervals", "used"),
     summary=summary,
     needs=tuple(COLUMNS),

@@ -10,6 +10,7 @@ from sottovoce.core.domain import Integers, Record
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.tables.results_page import PAGE
 
 # The numbers of answers of eight attributes of the census records.
@@ -61,7 +62,7 @@ EXPERIMENT = Experiment(
     runs=1,
     quick_runs=1,
     cell=cell,
-    figure="tables.pictures:ratios",
+    figure=Picture("epsilon", DESIGNS, panels="ways", log="x"),
     columns=("ways", "epsilon", *DESIGNS, "bar"),
     section=Section(
         page=PAGE,

@@ -15,6 +15,7 @@ from sottovoce.protocols.shares.published import calm
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.tables.records import COLUMNS, Floats, Records, records, reports
 from sottovoce_experiments.tables.results_page import PAGE
 
@@ -114,7 +115,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=cell,
-    figure="tables.pictures:distances",
+    figure=Picture("epsilon", METHODS, panels=("data", "people"), log="xy"),
     columns=(
         *("data", "people", "epsilon", *METHODS, "error", "bar"),
         *("of_independence", "of_independence_error", "worst", "half_of_independence", "half_worst"),

@@ -20,6 +20,7 @@ from sottovoce.estimate.joint.residuals import Names, Reported, TableSource, cen
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.tables.fits import distance, mean_ratio
 from sottovoce_experiments.tables.records import COLUMNS, Floats, Records, records, reports
 from sottovoce_experiments.tables.results_page import PAGE
@@ -136,7 +137,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=1,
     cell=cell,
-    figure="tables.pictures:distances_of_rounds",
+    figure=Picture("epsilon", METHODS, panels="data", log="xy"),
     columns=("data", "epsilon", *METHODS, "ratio", "error", "people", "used"),
     needs=tuple(COLUMNS),
     section=Section(

@@ -23,6 +23,7 @@ from sottovoce.fast.words import WordStream
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sources import ADULT
 from sottovoce_experiments.tables.fits import mean_ratio
@@ -162,7 +163,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=1,
     cell=cell,
-    figure="tables.pictures:ratios_of_numbers",
+    figure=Picture("epsilon", tuple(f"ratio_{name}" for name in ("tables", *NUMBERS)), guide=1.0, log="x"),
     columns=("epsilon", *(f"{m}_{w}" for w in ("tables", *NUMBERS) for m in (*METHODS, "ratio")), "people", "used"),
     needs=(ADULT.file,),
     section=Section(

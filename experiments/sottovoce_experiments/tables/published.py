@@ -21,8 +21,9 @@ from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.published import calm
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
-from sottovoce_experiments.frequencies.sok import PAPER
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.papers import SOK
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sources import ADULT, PATIENTS
 from sottovoce_experiments.tables.bits import answers, possible
 from sottovoce_experiments.tables.records import records
@@ -196,7 +197,7 @@ def _error(epsilon: float) -> tuple[PageColumn, PageColumn]:
 EXPERIMENT = Experiment(
     id="sok-table-2",
     title="Table 2 of the SoK: methods for contingency tables, measured",
-    paper=PAPER,
+    paper=SOK.title,
     data=("adult", "hospital"),
     methods=tuple(METHODS),
     metric="sum of absolute errors of the cells of a table of two attributes, mean over all pairs",
@@ -205,7 +206,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=cell,
-    figure="tables.pictures:distances_of_methods",
+    figure=Picture("epsilon", "distance", ("method", "attributes"), log="xy"),
     columns=("attributes", "method", "authors", "epsilon", "distance", "error", "bytes", "people", "used"),
     needs=(ADULT.file, PATIENTS.file),
     section=Section(

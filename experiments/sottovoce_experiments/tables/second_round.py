@@ -14,6 +14,7 @@ from sottovoce.estimate.joint.models import mutual_information
 from sottovoce.protocols.shares.tables import TableViews
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import PageColumn, Section
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.tables.fits import distance, mean_ratio
 from sottovoce_experiments.tables.records import COLUMNS, Records, records, reports
 from sottovoce_experiments.tables.results_page import PAGE
@@ -62,7 +63,7 @@ EXPERIMENT = Experiment(
     runs=20,
     quick_runs=2,
     cell=cell,
-    figure="tables.pictures:distances_of_rounds",
+    figure=Picture("epsilon", METHODS, panels="data", log="xy"),
     columns=("data", "epsilon", *METHODS, "ratio", "error", "people", "used"),
     needs=tuple(COLUMNS),
     section=Section(

@@ -102,9 +102,10 @@ def bench(json_: Json = False) -> None:
 
 def reproduce(
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(metavar="ID", help="An experiment, or a pattern such as `coverage-*`; `list` prints all."),
-    ],
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every experiment, one after the other.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer runs, on a part of the grid.")] = False,
     seed: Annotated[int, typer.Option(help="The seed of the random numbers.")] = 0,
     folder: Annotated[str, typer.Option(metavar="PATH", help="Where rows and picture go.")] = "reproduced",
@@ -117,12 +118,14 @@ def reproduce(
     json_: Json = False,
 ) -> None:
     """Compute published tables and the coverage of intervals again; finished cells are kept."""
+    if everything == (name is not None):
+        raise ParameterError("Give reproduce either the id of an experiment, or --all.")
     if name == "list":
         load("cli.reproduce:listing")(as_json=json_)
         return
     picture, written = (None if path is None else Path(path) for path in (figure, pages))
     run = load("cli.reproduce:reproduce")
-    run(name, Path(folder), seed=seed, quick=quick, figure=picture, pages=written, as_json=json_)
+    run(name or "*", Path(folder), seed=seed, quick=quick, figure=picture, pages=written, as_json=json_)
 
 
 VERBS = (methods, audit, bench, reproduce)

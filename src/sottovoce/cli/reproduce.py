@@ -85,15 +85,17 @@ def _run(job: Job, figure: Path | None, pages: Path | None, *, as_json: bool) ->
         _show(job, rows)
     note(problem or f"The picture is in {figure or job.picture}.")
     note(f"The rows are in {job.results}.")
-    section = experiment.section
-    if pages is not None and section is not None:
-        order = [one.id for one in EXPERIMENTS if one.section is not None and one.section.page == section.page]
-        note(f"Written anew in {rewrite(pages, section, experiment.id, order, rows)}.")
+    if pages is not None and experiment.section is not None:
+        page = experiment.section.page
+        order = [one.id for one in EXPERIMENTS if one.section is not None and one.section.page.file == page.file]
+        note(f"Written anew in {rewrite(pages, page, experiment.id, order, experiment.markdown(rows))}.")
+        if experiment.drawn_on_page:
+            job.draw(rows, pages / experiment.drawing)
     return rows
 
 
 def _show(job: Job, rows: Sequence[Row]) -> None:
-    names = job.experiment.columns
+    rows, names = job.experiment.shown(rows), job.experiment.columns
     numbers = sum(not isinstance(rows[0][name], str) for name in names)
     # Text first, then numbers, so that the last columns are those aligned at the right.
     ordered = sorted(names, key=lambda name: not isinstance(rows[0][name], str))
@@ -102,6 +104,11 @@ def _show(job: Job, rows: Sequence[Row]) -> None:
         print()
         for sentence in job.experiment.summary(rows):
             print(sentence)
+    for claim in job.experiment.claims:
+        place, sentence, verdict, found, why = claim.line(rows)
+        print(
+            f"\n{place}: {sentence}.\n  {verdict.strip('*')}{f' ({found})' if found else ''}{f': {why}' if why else ''}"
+        )
 
 
 def _text(value: Any) -> str:

@@ -12,6 +12,7 @@ from sottovoce.core.registry import names
 from sottovoce_experiments.coverage.study import standard_error, study
 from sottovoce_experiments.experiment import Experiment, Late
 from sottovoce_experiments.page import THOUSANDS, Page, PageColumn, Row, Section, kinds, percent, rejected
+from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.sources import ADULT, PATIENTS
 
 PAGE = Page(
@@ -152,7 +153,7 @@ WIDTHS = Experiment(
     runs=1,
     quick_runs=1,
     cell=Late("coverage.mean:width_cell"),
-    figure="figures:widths",
+    figure=Picture("n", "relative", ("mechanism", "method"), log="xy"),
     columns=("mechanism", "n", "method", "width", "relative"),
     section=Section(
         page=PAGE,
