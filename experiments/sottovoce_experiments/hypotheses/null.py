@@ -7,6 +7,7 @@ them. The counts of their reports are drawn from the exact law of the mechanism.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Integers, Interval, Record, Select
+from sottovoce.core.domain import Categories, Integers, Interval, Record, Select
 from sottovoce.core.mechanism import Mechanism
+from sottovoce.core.question import GroupMean, Joint
 from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.comparison.associations import association_of_counts, private_groups_of_counts
 from sottovoce.estimate.comparison.chi_square import goodness_of_fit, homogeneity, independence
@@ -26,7 +28,10 @@ from sottovoce.estimate.comparison.simple_hypotheses import likelihood_ratio
 from sottovoce.estimate.comparison.stated_mean import z_test
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.frequency.laws import output_law
+from sottovoce.estimate.joint.association import cramers_v
+from sottovoce.estimate.joint.evidence import from_tallies
 from sottovoce.protocols.gaussian.known import GaussianMeanKnownSigma
+from sottovoce.protocols.shares.tables import TableViews
 from sottovoce.protocols.simulate import simulate
 from sottovoce.tally.counts import simulate_counts
 from sottovoce_experiments.experiment import Experiment, Late, Row
@@ -51,6 +56,9 @@ PAGE = Page(
 )
 
 ONE_BIT = "one-bit"
+VIEWS = "table-views"
+GROUPS = "group-bernoulli"
+MARGIN = 0.1
 
 
 @lru_cache(maxsize=8)
@@ -199,6 +207,61 @@ def _texts_by_group(point: Mapping[str, Any], shares: Any, rng: np.random.Genera
     return private_groups_of_counts(mechanism, np.array(["f", "m"]), counts).p_value
 
 
+@lru_cache(maxsize=8)
+def _views(categories: int, epsilon: str) -> TableViews:
+    """All tables of a sex, an answer, and a third attribute that is a coin."""
+    record = Record({"sex": Integers(0, 1), "answer": Integers(0, categories - 1), "coin": Integers(0, 1)})
+    return TableViews(record, Joint(record).tables, epsilon)
+
+
+def _in_tables(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """Cramer's V of the answer and a sex that is permuted among people, from views of three attributes."""
+    design = _views(len(shares), str(point["epsilon"]))
+    law = np.multiply.outer(np.outer([1 / 3, 2 / 3], shares), [0.5, 0.5])
+    people = rng.multinomial(point["n"], np.array(design.weights) / sum(design.weights))
+    tallies = []
+    for arm, names, count in zip(design.start().arms, design.views, people, strict=True):
+        hidden = tuple(place for place, name in enumerate(("sex", "answer", "coin")) if name not in names)
+        cells = rng.multinomial(count, law.sum(axis=hidden).ravel())
+        tallies.append(simulate_counts(arm.mechanism, cells, seed=int(rng.integers(1 << 48))))
+    return cramers_v(from_tallies(design.question, tallies).table(("sex", "answer")), 0.95).p_value
+
+
+def _by_group(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> Estimate:
+    """Days in hospital, which are permuted among people, by a private answer."""
+    categories = Categories([str(place) for place in range(len(shares))])
+    mechanism = _grouped(categories, point["mechanism"], str(point["epsilon"]))
+    groups = rng.choice(len(shares), point["n"], p=shares)
+    days = rng.choice(numbers("days"), point["n"])
+    people = [(str(group), int(day)) for group, day in zip(groups.tolist(), days.tolist(), strict=True)]
+    reports = mechanism.privatize(people, seed=int(rng.integers(1 << 48)))
+    estimate: Estimate = mechanism.estimate(mechanism.tally(reports))
+    return estimate
+
+
+@lru_cache(maxsize=8)
+def _grouped(categories: Categories, name: str, epsilon: str) -> Mechanism:
+    return build(name, GroupMean(categories, NUMBERS["days"][2]).domain, epsilon=epsilon)
+
+
+def _equal_groups(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    return float(_by_group(point, shares, rng).test_equality().p_value)
+
+
+def _two_groups(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """The difference between the means of the two most frequent groups."""
+    return float(_by_group(point, shares, rng).difference("0", "1").p_value)
+
+
+def _equivalent(point: Mapping[str, Any], shares: Any, rng: np.random.Generator) -> float:
+    """Equivalence of the share of the most frequent answer within a margin that is the true difference."""
+    mechanism, moved = _mechanism(point, len(shares)), shares.copy()
+    moved[:2] += np.array([-1, 1]) * MARGIN
+    sizes = point["n"] // 4, point["n"] - point["n"] // 4
+    both = [_estimate(mechanism, rng.multinomial(n, law), rng) for n, law in zip(sizes, (moved, shares), strict=True)]
+    return float(compare(*both).equivalence(MARGIN)[0])
+
+
 def _normal(point: Mapping[str, Any], n: int, rng: np.random.Generator) -> Estimate:
     """The mean of normal answers with a known standard deviation, in a wide range."""
     protocol = GaussianMeanKnownSigma(Interval(-1000, 1000), sigma=2, epsilon=str(point["epsilon"]), participants=n)
@@ -232,6 +295,10 @@ TESTS: dict[str, Callable[[Mapping[str, Any], Any, np.random.Generator], float]]
     "association": _associated,
     "private group, number": _numbers_by_group,
     "private group, category": _texts_by_group,
+    "Cramer's V": _in_tables,
+    "equal means of groups": _equal_groups,
+    "difference of two groups": _two_groups,
+    "equivalence, at its margin": _equivalent,
 }
 
 
@@ -246,13 +313,30 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def said(rows: Sequence[Mapping[str, Any]]) -> str:
     """The text above the table."""
-    count = int(rows[0]["rows"])
     return (
         f"Answers are columns of real people: {', '.join(f'{name} ({most})' for name, (*_, most) in COLUMNS.items())},"
         " with the number of different answers. A quarter of the people is in the first of two samples, a third has the"
         " first of two sexes. Numbers are the age and the days in hospital. Normal answers are drawn in each run. Each"
-        f" cell has {count:,} permutations, so that 5 % have a standard error of {_error(0.05, count)} points, and 1 %"
-        f" of {_error(0.01, count)}. {' '.join(summary(rows))}"
+        f" cell has {_counted(rows)}"
+    )
+
+
+def said_further(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The text above the table of further tests."""
+    return (
+        "Answers, numbers and samples as above. One bit asks whether an answer is likelier under the second of two"
+        " stated distributions. Tables are read from views of three attributes. The days in hospital are the numbers of"
+        " private groups. For an equivalence the difference of one share is the margin itself, so that the hypothesis"
+        " is just true."
+        f" Each cell has {_counted(rows)}"
+    )
+
+
+def _counted(rows: Sequence[Mapping[str, Any]]) -> str:
+    count = int(rows[0]["rows"])
+    return (
+        f"{count:,} permutations, so that 5 % have a standard error of {_error(0.05, count)} points, and 1 % of"
+        f" {_error(0.01, count)}. {' '.join(summary(rows))}"
     )
 
 
@@ -276,6 +360,12 @@ HALVES = (
     ("country", "half-sets", 50_000, 0.5),
 )
 MEANS = (("age", "bernoulli", 1_500, 0.5), ("age", "piecewise", 5_000, 1.0), ("days", "piecewise", 50_000, 4.0))
+TABLES = (
+    *(("sex", VIEWS, 1_500, 4.0), ("sex", VIEWS, 10_000, 1.0)),
+    *(("education", VIEWS, 5_000, 4.0), ("country", VIEWS, 50_000, 4.0)),
+)
+GROUPED = (("sex", GROUPS, 1_500, 4.0), ("sex", GROUPS, 10_000, 1.0), ("education", GROUPS, 10_000, 4.0))
+MARGINS = (("sex", "grr", 5_000, 1.0), ("sex", "grr", 50_000, 0.5), ("education", "oue", 50_000, 1.0))
 LARGE = (("diagnosis", "oue", 50_000, 2.0), ("diagnosis", "half-sets", 50_000, 2.0))
 NORMAL = (("normal", "known sigma", 1_500, 4.0), ("normal", "known sigma", 50_000, 1.0))
 GRID = (
@@ -293,13 +383,30 @@ GRID = (
         for test in ("likelihood ratio", "private group, number", "private group, category")
         for case in LISTED
     ),
-    *(("likelihood ratio", *case) for case in BITS),
     *(("association", *case) for case in LISTED),
     *((test, *case) for test in ("z, stated mean", "z, two means") for case in MEANS),
     *(("z, stated mean of normal answers", *case) for case in NORMAL),
     ("z, two means of normal answers", "normal", "known sigma", 5_000, 2.0),
 )
+FURTHER_GRID = (
+    *(("likelihood ratio", *case) for case in BITS),
+    *(("Cramer's V", *case) for case in TABLES),
+    *(("equal means of groups", *case) for case in GROUPED),
+    *(("difference of two groups", *case) for case in GROUPED[:2]),
+    *(("equivalence, at its margin", *case) for case in MARGINS),
+)
 AXES = ("test", "column", "mechanism", "n", "epsilon")
+
+SECTION = Section(
+    page=PAGE,
+    heading="## Permuted answers",
+    text=said,
+    lead=AXES,
+    columns=(
+        PageColumn("rejected at 5 %", "at_5", ".2f", (), 100),
+        PageColumn("at 1 %", "at_1", ".2f", (), 100),
+    ),
+)
 
 EXPERIMENT = Experiment(
     id="tests-null",
@@ -315,14 +422,14 @@ EXPERIMENT = Experiment(
     summary=summary,
     needs=(ADULT.file, PATIENTS.file),
     data=(*COLUMNS, *NUMBERS),
-    section=Section(
-        page=PAGE,
-        heading="## Permuted answers",
-        text=said,
-        lead=AXES,
-        columns=(
-            PageColumn("rejected at 5 %", "at_5", ".2f", (), 100),
-            PageColumn("at 1 %", "at_1", ".2f", (), 100),
-        ),
-    ),
+    section=SECTION,
+)
+
+FURTHER_TESTS = replace(
+    EXPERIMENT,
+    id="tests-null-further",
+    title="How often further tests reject a true hypothesis",
+    grid=((AXES, FURTHER_GRID),),
+    quick=((AXES, FURTHER_GRID[:1]),),
+    section=replace(SECTION, heading="## Further tests", text=said_further),
 )

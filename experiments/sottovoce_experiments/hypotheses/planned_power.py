@@ -15,18 +15,21 @@ import numpy as np
 
 from sottovoce.core.domain import Categories, Integers, Record, Select
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.core.question import Frequency, GroupMean, Mean
+from sottovoce.core.question import Frequency, GroupMean, Joint, Mean
 from sottovoce.estimate.attributes.evidence import part_mechanisms
 from sottovoce.estimate.comparison.associations import association_of_counts, private_groups_of_counts
 from sottovoce.estimate.comparison.chi_square import goodness_of_fit, homogeneity, independence
 from sottovoce.estimate.comparison.compare import compare
 from sottovoce.estimate.comparison.identity import identity_test
 from sottovoce.estimate.comparison.permutation import permutation_test
+from sottovoce.estimate.comparison.simple_hypotheses import likelihood_ratio
 from sottovoce.estimate.comparison.stated_mean import z_test
 from sottovoce.estimate.comparison.watched import log_e_value
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Floats
 from sottovoce.estimate.frequency.laws import output_law
+from sottovoce.estimate.joint.association import cramers_v
+from sottovoce.estimate.joint.evidence import from_tallies
 from sottovoce.estimate.mean.betting import Sides
 from sottovoce.study.plan import TestPlan, plan
 from sottovoce.study.power.test_of import TestOf
@@ -41,6 +44,8 @@ ALPHA = 0.05
 SHARES, GRADES = Integers(0, 7), Integers(0, 10)
 TABLE = Select(Record({"a": Integers(0, 1), "b": Integers(0, 3)}), ["a", "b"])
 GROUPED = GroupMean(Categories(["a", "b", "c"]), GRADES)
+FALLING = np.arange(8, 0, -1) / 36  # shares that are suspected instead of equal ones
+ABC = Joint(Record({"a": Integers(0, 1), "b": Integers(0, 3), "c": Integers(0, 2)}))
 STATED = np.array([3, 3, 2, 2, 2, 2, 1, 1]) / 16  # shares of the identity test
 ORACLES = ["grr", "subset", "oue", "hadamard"]
 Check = Callable[[TestPlan, int, np.random.Generator], float]
@@ -170,6 +175,26 @@ def _public_number(found: TestPlan, n: int, rng: np.random.Generator) -> float:
     return private_groups_of_counts(found.best.mechanism, labels, counts).p_value
 
 
+def _two_stated(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    law = 1 / 8 + found.difference * (FALLING - 1 / 8) / np.maximum(FALLING - 1 / 8, 0).sum()
+    return likelihood_ratio(_counted(found.best.mechanism, law, n, rng), np.full(8, 1 / 8), law).p_value
+
+
+def _cramer(found: TestPlan, n: int, rng: np.random.Generator) -> float:
+    """A random interaction of two attributes with two and four answers; the third is independent of them."""
+    design: Any = found.best.protocol
+    contrasts = np.linalg.qr(np.column_stack([np.ones(4), rng.normal(size=(4, 3))]))[0][:, 1:] @ rng.normal(size=3)
+    contrasts *= found.difference / np.linalg.norm(contrasts) / 4
+    law = np.multiply.outer(1 / 8 + np.outer([1, -1], contrasts), np.full(3, 1 / 3))
+    people = rng.multinomial(n, np.array(design.weights) / sum(design.weights))
+    tallies = []
+    for arm, names, count in zip(design.start().arms, design.views, people, strict=True):
+        hidden = tuple(place for place, name in enumerate("abc") if name not in names)
+        cells = rng.multinomial(count, law.sum(axis=hidden).ravel())
+        tallies.append(simulate_counts(arm.mechanism, cells, seed=int(rng.integers(1 << 48))))
+    return cramers_v(from_tallies(design.question, tallies).table(("a", "b")), 1 - ALPHA).p_value
+
+
 @lru_cache(maxsize=64)
 def _both_reports(mechanism: Mechanism) -> Sides:
     """The bets on the two readings of a mechanism."""
@@ -224,6 +249,12 @@ TESTS: dict[str, tuple[TestOf, list[str] | None, Check]] = {
     "public number": (TestOf(Frequency(SHARES), test="public value"), None, _public_number),
     "watched share": (TestOf(Frequency(Integers(0, 1)), watched=True), ["grr"], _watched),
     "watched stated mean": (TestOf(Mean(GRADES), test="stated", watched=True), ["bernoulli"], _watched),
+    "two distributions": (
+        TestOf(Frequency(SHARES), test="two distributions", other=FALLING),
+        ["one-bit", "grr"],
+        _two_stated,
+    ),
+    "Cramer's V": (TestOf(ABC, test="independence"), ["table-views"], _cramer),
     "equal means of groups": (TestOf(GROUPED, test="groups"), ["group-bernoulli"], _groups),
 }
 
@@ -272,7 +303,8 @@ def said_of_further_tests(rows: Sequence[Mapping[str, Any]]) -> str:
     return (
         "Plans of tests whose power has a law of its own, as above. The difference of a public number is in standard"
         " deviations, others are root mean squares over shares or cells. The two reports of an association share"
-        " epsilon. Watched tests are e-values, looked at 20 times. Stated shares of the identity test are 3, 3, 2, 2,"
+        " epsilon. That of two distributions is their distance, that of tables of three attributes is Cramer's V."
+        " Watched tests are e-values, looked at 20 times. Stated shares of the identity test are 3, 3, 2, 2,"
         f" 2, 2, 1 and 1 of 16. {_runs(rows)}"
     )
 
@@ -287,7 +319,10 @@ def _runs(rows: Sequence[Mapping[str, Any]]) -> str:
 
 ONE_REPORT = ((0.5, 50_000, 0.8), (1.0, 10_000, 0.8), (1.0, 10_000, 0.5), (4.0, 1_500, 0.9))
 TWO_REPORTS = ((1.0, 50_000, 0.8), (2.0, 10_000, 0.8), (2.0, 10_000, 0.5), (4.0, 1_500, 0.9))
-FURTHER = ("identity", "association", "public category", "public number", "watched share", "watched stated mean")
+FURTHER = (
+    *("identity", "association", "public category", "public number", "watched share", "watched stated mean"),
+    *("two distributions", "Cramer's V"),
+)
 GRID = (
     *(
         (test, epsilon, n, power)

@@ -35,7 +35,7 @@ def two_rounds(people: Records, epsilon: float, participants: int, rng: np.rando
     tables = before.tables.joined([after.tables.about(before.tables.sizes)])
     if tables is None:
         raise ParameterError("Reports of both rounds must be about views.")
-    return JointEvidence(before.asked, tables, frozenset())
+    return JointEvidence(before.asked, tables)
 
 
 def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:

@@ -60,13 +60,21 @@ class TableWorkload:
         most = (odds - 1) ** 2 / (4 * odds)
         return sum(contrasts * math.sqrt(gain) for gain, contrasts in self.blocks.values()) ** 2 / most - self.spread
 
-    def variance(self, views: Mapping[Names, float], spreads: Mapping[Names, float]) -> float:
-        """The total variance of the noise of one report for shares of views; `spreads` is 1 / a_V of each view."""
+    def information(self, views: Mapping[Names, float], spreads: Mapping[Names, float]) -> dict[Names, float]:
+        """What one report tells on average about each contrast of a block, for shares of views.
+
+        `spreads` is 1 / a_V of each view.
+        """
         information: dict[Names, float] = dict.fromkeys(self.blocks, 0.0)
         for names, share in views.items():
             for block in parts(names):
                 if block in information:
                     information[block] += share / spreads[names]
+        return information
+
+    def variance(self, views: Mapping[Names, float], spreads: Mapping[Names, float]) -> float:
+        """The total variance of the noise of one report for shares of views; `spreads` is 1 / a_V of each view."""
+        information = self.information(views, spreads)
         return sum(g * d / information[block] for block, (g, d) in self.blocks.items()) - self.spread
 
     def shares(self, spreads: Mapping[Names, float]) -> dict[Names, float]:

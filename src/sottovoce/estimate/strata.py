@@ -113,9 +113,7 @@ def _together(parts: list[Evidence], weights: Floats) -> Evidence | None:
     joint = [part for part in parts if isinstance(part, JointEvidence)]
     if len(joint) == len(parts):
         pairs = zip(weights.tolist(), (part.tables for part in joint), strict=True)
-        return JointEvidence(
-            joint[0].asked, WeightedTables(tuple(pairs)), frozenset.union(*(one.poor for one in joint))
-        )
+        return JointEvidence(joint[0].asked, WeightedTables(tuple(pairs)))
     cells = [getattr(part, "table", None) for part in parts]
     if not all(isinstance(table, CellTable) for table in cells):
         return None

@@ -213,7 +213,7 @@ class TestPlan(Plan):
     def power_of(self, difference: float) -> float:
         """The probability that a difference of this size is significant."""
         if self.planner is not None:
-            return self.planner.power_of(self.best.mechanism, difference, self.participants)
+            return self.planner.power_of(self.best, difference, self.participants)
         return power_of_test(self.test, difference / self.std_error, self.level)
 
     def sentence(self) -> str:
@@ -222,6 +222,7 @@ class TestPlan(Plan):
         people = f" ({first:,} and {self.participants - first:,})" if self.test.samples == 2 else ""
         many = f" in each of {self.test.comparisons} comparisons" if self.test.comparisons > 1 else ""
         many = ", on average over all shares (root mean square)" if self.test.of_shares else many
+        many = f"{many} in each table" if self.test.of_tables else many
         half = self.difference / 2
         kind = f"an e-value, looked at {LOOKS} times," if self.test.watched else "a test"
         said = (
@@ -235,8 +236,8 @@ class TestPlan(Plan):
             )
         chance = f"with probability {self.power:g}{many}"
         return (
-            f"{said} sees a difference of {self.difference:.3g}{self.test.unit} {chance}. A difference of {half:.3g} is"
-            f" seen with probability {self.power_of(half):.2g}."
+            f"{said} sees a {self.test.effect} of {self.difference:.3g}{self.test.unit} {chance}. A {self.test.effect}"
+            f" of {half:.3g} is seen with probability {self.power_of(half):.2g}."
         )
 
 

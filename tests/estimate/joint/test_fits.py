@@ -170,7 +170,7 @@ def test_calm_makes_views_consistent_and_possible(estimate: sv.Estimate) -> None
     even = tuple(np.full((1, size), 1 / size) for size in SIZES.values())
     exact = reported(latent.LatentClasses(tuple(SIZES), np.ones(1), even), PAIRS, 1e7, 3)
     evidence = estimate.evidence
-    possible = type(evidence)(evidence.asked, exact, frozenset())  # type: ignore[call-arg]
+    possible = type(evidence)(evidence.asked, exact)  # type: ignore[call-arg]
     assert sv.decoder("calm").solve(possible).values == pytest.approx(possible.values(), abs=1e-9)
 
 

@@ -237,7 +237,7 @@ def test_the_interval_of_cramers_v_has_a_width_where_the_sum_of_squares_is_small
     views = [ViewReading(("a", "b"), np.full((2, 2), 0.25), 5_000, ContrastVariance.of(cells(4).channel))]
     table = ResidualTables({"a": 2, "b": 2}, tuple(views))
     record = sv.Record({"a": sv.Integers(0, 1), "b": sv.Integers(0, 1)})
-    one = cramers_v(TableEvidence(sv.Joint(record), table, ("a", "b"), is_poor=False), 0.95)
+    one = cramers_v(TableEvidence(sv.Joint(record), table, ("a", "b")), 0.95)
     assert one.low == 0 and one.high > 0.05 and one.value == 0
 
 
@@ -332,11 +332,27 @@ def test_tables_with_few_reports_are_called_poor() -> None:
     people = [{"sex": "f", "smoker": "no", "age": "a"}] * 20_000
     estimate = sv.simulate(protocol, people, seed=3)["tables"]
     assert estimate.evidence.normal_is_poor().tolist() == [True] * 4 + [False] * 6
-    with pytest.warns(sv.PoorIntervalWarning, match="1 of 2 tables are poor"):
+    with pytest.warns(sv.PoorIntervalWarning, match="of 4 of 10 cells are poor"):
         estimate.ci()
-    with pytest.warns(sv.PoorIntervalWarning, match="too few reports"):
+    with pytest.warns(sv.PoorIntervalWarning, match="The normal intervals are poor: too few reports"):
         estimate.table("smoker", "sex").ci()
     assert not estimate.table("sex").evidence.normal_is_poor().any()
+
+
+def test_only_rare_cells_are_called_poor_where_reports_hardly_lie() -> None:
+    """At epsilon 8 few reports mean a cell that nobody is in. Common cells, and their association, are well known."""
+    protocol = sv.TableViews(RECORD, [("sex", "age")], 8)
+    people = [{"sex": sex, "smoker": "no", "age": age} for sex in "fm" for age in "aab"] * 300
+    estimate = sv.simulate(protocol, [*people, {"sex": "f", "smoker": "no", "age": "c"}], seed=3)["tables"]
+    table = estimate.table("sex", "age")
+    assert table.evidence.normal_is_poor().tolist() == [False, False, True] * 2
+    assert estimate.table("age").evidence.normal_is_poor().tolist() == [False, False, True]
+    assert estimate.table("age", "sex").evidence.normal_is_poor().tolist() == [False] * 4 + [True] * 2
+    found = table.cramers_v()
+    assert found.high < 0.12 and found.p_value > 0.001
+    one, other = (sv.simulate(protocol, people[:60], seed=seed)["tables"].evidence for seed in (1, 2))
+    assert one.normal_is_poor().all()
+    assert one.pooled([other]).normal_is_poor().tolist() == [False, True, True] * 2  # 40, 20 and none in each sex
 
 
 def test_weighted_tables_have_the_moments_of_weighted_sums() -> None:

@@ -163,6 +163,11 @@ class Joint(Question):
         return {name: _label(known[name], one) if name in known else one for name, one in value.items()}
 
     @property
+    def pairs(self) -> Tables:
+        """Every two fields that a table has together."""
+        return tuple(dict.fromkeys(pair for names in self.tables for pair in combinations(names, 2)))
+
+    @property
     def sizes(self) -> dict[str, int]:
         """The number of answers of each field that is in a table."""
         used = {name for names in self.tables for name in names}

@@ -188,7 +188,7 @@ def cramers_v(table: TableEvidence, level: float, skip: Collection[str] = ()) ->
     if len(table.names) != 2:
         raise ParameterError("Cramer's V needs a table of two attributes.")
     kept = [np.array([str(label) not in skip for label in axis.labels]) for axis in table.axes.each]
-    if table.is_poor or not _totals_are_known(table, kept):
+    if table.normal_is_poor().all() or not _totals_are_known(table, kept):
         return Association(float("nan"), 0.0, 1.0, level, 1.0)
     places = np.flatnonzero(np.outer(*kept).ravel())
     rows, columns = (int(one.sum()) for one in kept)

@@ -25,8 +25,8 @@ from sottovoce.estimate.frequency.supports import SupportsEvidence, two_rates
 from sottovoce.estimate.joint.estimates import JointEstimate
 from sottovoce.estimate.joint.joined import JoinedTables
 from sottovoce.estimate.joint.parities import BlockReports, ParityTables
-from sottovoce.estimate.joint.residuals import ContrastVariance, Names, ResidualTables, TableSource, ViewReading
-from sottovoce.estimate.joint.table import TableEvidence
+from sottovoce.estimate.joint.residuals import ContrastVariance, ResidualTables, TableSource, ViewReading
+from sottovoce.estimate.joint.table import TableEvidence, few_sentence
 from sottovoce.estimate.joint.waves import WaveReading, is_wave
 from sottovoce.estimate.request import Method, Target
 from sottovoce.tally.tally import Tally
@@ -47,7 +47,6 @@ class JointEvidence(Evidence):
     offers: ClassVar[frozenset[Offer]] = frozenset({Offer.TABLES})
     asked: Joint
     tables: TableSource
-    poor: frozenset[Names]  # views with too few reports for a normal interval
     question = delegated("asked")
     n = delegated("tables.n")
 
@@ -63,11 +62,7 @@ class JointEvidence(Evidence):
 
     def table(self, names: Sequence[str]) -> TableEvidence:
         """The evidence about one table, in the order of these names."""
-        return TableEvidence.of(self.asked, self.tables, tuple(names), is_poor=self._is_poor(names))
-
-    def _is_poor(self, names: Sequence[str]) -> bool:
-        """Whether all reports about a table come from views with too few of them."""
-        return self.tables.is_poor(names, self.poor)
+        return TableEvidence.of(self.asked, self.tables, tuple(names))
 
     def values(self) -> Floats:
         return np.concatenate([self.tables.values(names).ravel() for names in self.asked.tables])
@@ -98,17 +93,10 @@ class JointEvidence(Evidence):
         return Functional(rows @ self.values(), self.tables.covariance(used, target))
 
     def normal_is_poor(self) -> Flags:
-        flags = [np.full(self.tables.cells(names), self._is_poor(names)) for names in self.asked.tables]
-        return np.concatenate(flags)
+        return np.concatenate([self.tables.few(names).ravel() for names in self.asked.tables])
 
     def warning(self) -> str | None:
-        poor = sum(map(self._is_poor, self.asked.tables))
-        if not poor:
-            return None
-        return (
-            f"The normal intervals of {poor} of {len(self.asked.tables)} tables are poor: too few reports are"
-            " expected on one side. Ask more participants, or fewer tables."
-        )
+        return few_sentence(self.normal_is_poor())
 
     def pooled(self, others: Sequence[Evidence], weights: Sequence[float] | None = None) -> Evidence:
         parts = [self, *(other for other in others if isinstance(other, JointEvidence))]
@@ -117,11 +105,7 @@ class JointEvidence(Evidence):
         tables = self.tables.joined([part.tables for part in parts[1:]])
         if tables is None:
             return Evidence.pooled(self, others, weights)
-        return replace(self, tables=tables, poor=self._poor_of(parts))
-
-    @staticmethod
-    def _poor_of(parts: Sequence[JointEvidence]) -> frozenset[Names]:
-        return frozenset.intersection(*(part.poor for part in parts))
+        return replace(self, tables=tables)
 
     def sentence(self, estimate: Any, level: float) -> str:
         return (
@@ -137,16 +121,16 @@ class JoinedEvidence(JointEvidence):
     offers: ClassVar[frozenset[Offer]] = frozenset({Offer.TABLES, Offer.JOINED_REPORTS})
 
 
-def together(question: Joint, views: Iterable[ViewReading | WaveReading], poor: Iterable[Names]) -> JointEvidence:
+def together(question: Joint, views: Iterable[ViewReading | WaveReading]) -> JointEvidence:
     """The evidence of all views together."""
-    return checked(question, ResidualTables(question.sizes, tuple(views)), poor)
+    return checked(question, ResidualTables(question.sizes, tuple(views)))
 
 
-def checked(question: Joint, tables: TableSource, poor: Iterable[Names] = ()) -> JointEvidence:
+def checked(question: Joint, tables: TableSource) -> JointEvidence:
     """The evidence about the tables of a question, which the reports must determine."""
     for names in question.tables:
         tables.check(names)
-    return JointEvidence(question, tables, frozenset(poor))
+    return JointEvidence(question, tables)
 
 
 def view_of(mechanism: Mechanism, n: int, cells: Ints, wanted: Joint | None = None) -> ViewReading | WaveReading:
@@ -159,13 +143,12 @@ def view_of(mechanism: Mechanism, n: int, cells: Ints, wanted: Joint | None = No
     sizes = [question.sizes[name] for name in names]
     own, other = two_rates(mechanism.channel)
     shares = SupportsEvidence(cells, max(n, 1), own, other).values()
-    return ViewReading(names, shares.reshape(sizes), n, ContrastVariance.of(mechanism.channel))
+    supports = np.asarray(cells, float).reshape(sizes) if is_poor(mechanism, n) else None
+    return ViewReading(names, shares.reshape(sizes), n, ContrastVariance.of(mechanism.channel), supports)
 
 
 def is_poor(mechanism: Mechanism, n: int) -> bool:
-    """Whether the normal approximation is poor for one view."""
-    if is_wave(mechanism):
-        return n < POOR_BELOW
+    """Whether the normal approximation is poor for a cell of one view that nobody, or everybody, is in."""
     own, other = two_rates(mechanism.channel)
     return bool(n * min(other, 1 - own) < POOR_BELOW)
 
@@ -186,9 +169,7 @@ def from_tallies(question: Joint, tallies: Iterable[Tally]) -> JointEvidence:
     used = [tally for tally in tallies if tally.n]
     if used and reads_blocks(used[0].mechanism):
         return checked(question, parity_tables(question, [BlockReports.of(one.mechanism, one.cells) for one in used]))
-    views = [view_of(tally.mechanism, tally.n, tally.cells, question) for tally in used]
-    poor = {view.names for view, tally in zip(views, used, strict=True) if is_poor(tally.mechanism, tally.n)}
-    return together(question, views, poor)
+    return together(question, [view_of(tally.mechanism, tally.n, tally.cells, question) for tally in used])
 
 
 def evidence(mechanism: Mechanism, tally: Tally, candidates: Iterable[object] | None = None) -> JointEvidence:
@@ -201,11 +182,10 @@ def from_cells(mechanism: Mechanism, n: int, cells: Ints) -> JointEvidence:
     """The evidence of cells."""
     question: Any = mechanism.question  # `Joint`
     if isinstance(mechanism.statistic, CountJoint):
-        return JoinedEvidence(question, JoinedTables.of(mechanism, cells), frozenset())
+        return JoinedEvidence(question, JoinedTables.of(mechanism, cells))
     if reads_blocks(mechanism):
         return checked(question, parity_tables(question, [BlockReports.of(mechanism, cells)]))
-    view = view_of(mechanism, n, cells)
-    return together(question, [view], [view.names] if is_poor(mechanism, n) else [])
+    return together(question, [view_of(mechanism, n, cells)])
 
 
 def answer(source: Evidence, question: Question) -> Evidence | None:

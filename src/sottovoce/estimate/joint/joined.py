@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import outputs_of
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.evidence import POOR_BELOW, Floats, Ints
+from sottovoce.estimate.evidence import POOR_BELOW, Flags, Floats, Ints
 from sottovoce.estimate.joint.residuals import Names, Reported, TableSource, centred, parts
 from sottovoce.estimate.request import Target
 
@@ -123,9 +123,9 @@ class JoinedTables(TableSource):
         ]
         return None if len(counts) < len(others) else replace(self, counts=self.counts + sum(counts))
 
-    def is_poor(self, names: Sequence[str], poor: frozenset[Names]) -> bool:
-        """Whether too few reports are expected of each combination."""
-        return self.n < POOR_BELOW * self.cells(names)
+    def few(self, names: Names) -> Flags:
+        """All cells, where too few reports are expected of each combination."""
+        return np.full([self.sizes[name] for name in names], self.n < POOR_BELOW * self.cells(names))
 
     def likeliest(self, names: Names, tolerance: float, most: int) -> tuple[Floats, int]:
         """The table with the largest likelihood, by expectation maximization from equal shares, and the steps."""

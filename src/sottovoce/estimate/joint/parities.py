@@ -21,7 +21,7 @@ import numpy as np
 
 from sottovoce.core.channel import ParityMap
 from sottovoce.core.mechanism import Mechanism
-from sottovoce.estimate.evidence import POOR_BELOW, Floats, Ints
+from sottovoce.estimate.evidence import POOR_BELOW, Flags, Floats, Ints
 from sottovoce.estimate.frequency.supports import two_rates
 from sottovoce.estimate.joint.residuals import Names, Reported, TableSource, parts
 from sottovoce.estimate.request import Target
@@ -108,13 +108,13 @@ class ParityTables(TableSource):
     def n(self) -> int:
         return sum(one.n for one in self.reports)
 
-    def is_poor(self, names: Sequence[str], poor: frozenset[Names]) -> bool:
-        """Whether too few reports tell the parity of all attributes of a table."""
+    def few(self, names: Names) -> Flags:
+        """All cells, where too few reports tell the parity of all attributes of a table."""
         place = self._rank(self._places(names))
         usual = sum(
             float(one.least) * kept[len(names)][place] for one, kept in zip(self.reports, self._held, strict=True)
         )
-        return bool(usual < POOR_BELOW)
+        return np.full([self.sizes[name] for name in names], usual < POOR_BELOW)
 
     def joined(self, others: Sequence[TableSource]) -> TableSource | None:
         same = [other for other in others if isinstance(other, ParityTables) and other.names == self.names]

@@ -23,7 +23,7 @@ from sottovoce.core.channel.base import Channel
 from sottovoce.core.channel.facets import Supporting, need
 from sottovoce.core.channel.shapes import shared_rates
 from sottovoce.core.errors import ParameterError
-from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.evidence import POOR_BELOW, Flags, Floats
 from sottovoce.estimate.joint.waves import WaveReading
 from sottovoce.estimate.request import Target
 
@@ -65,6 +65,7 @@ class ViewReading:
     shares: Floats  # one axis for each attribute
     n: float
     law: ContrastVariance
+    supports: Floats | None = None  # reports that may mean each cell, where some cells may have too few; else None
 
     @property
     def cells(self) -> int:
@@ -80,6 +81,10 @@ class ViewReading:
         """The shares of some of the attributes, in the order of the view."""
         kept = {*names}
         return np.asarray(self.shares.sum(tuple(i for i, name in enumerate(self.names) if name not in kept)))
+
+    def supporting(self, names: Iterable[str]) -> Floats | None:
+        """The reports that may mean each cell of some of the attributes; None where they are enough."""
+        return None if self.supports is None else replace(self, shares=self.supports).marginal(names)
 
     def covariance(self, scores: Floats) -> Floats:
         """The covariance of weighted sums of the cells, one row of weights each; every row sums to zero."""
@@ -162,8 +167,8 @@ class TableSource(ABC):
         """The reports of these and other people together, or None where they are of different designs."""
 
     @abstractmethod
-    def is_poor(self, names: Sequence[str], poor: frozenset[Names]) -> bool:
-        """Whether all reports about a table come from views with too few of them; these are named in `poor`."""
+    def few(self, names: Names) -> Flags:
+        """Which cells of a table have too few reports for a normal interval, in the order of the record."""
 
     def about(self, sizes: dict[str, int]) -> TableSource:
         """The reports as a source of tables of other attributes."""
@@ -217,8 +222,15 @@ class ResidualTables(TableSource):
         views = [other.views for other in others if isinstance(other, ResidualTables)]
         return None if len(views) < len(others) else replace(self, views=tuple(sum(views, self.views)))
 
-    def is_poor(self, names: Sequence[str], poor: frozenset[Names]) -> bool:
-        return all(view.names in poor for view in self.views if {*names} <= {*view.names})
+    def few(self, names: Names) -> Flags:
+        held = [view.supporting(names) for view in self.views if {*names} <= {*view.names}]
+        shape = [self.sizes[name] for name in names]
+        known = [supports for supports in held if supports is not None]
+        if len(known) < len(held):
+            return np.zeros(shape, bool)
+        reports = sum(view.n for view in self.views if {*names} <= {*view.names})
+        total = np.sum([np.zeros(shape), *known], axis=0)
+        return np.asarray(np.minimum(total, reports - total) < POOR_BELOW)
 
     @cached_property
     def _precisions(self) -> dict[Names, float]:

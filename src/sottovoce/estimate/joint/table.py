@@ -35,16 +35,15 @@ class TableEvidence(Evidence):
     asked: Joint
     tables: TableSource
     names: Names  # in the order in which the table was asked for
-    is_poor: bool
     n = delegated("tables.n")
 
     @classmethod
-    def of(cls, asked: Joint, tables: TableSource, names: Names, *, is_poor: bool) -> TableEvidence:
+    def of(cls, asked: Joint, tables: TableSource, names: Names) -> TableEvidence:
         """The evidence about a table, whose names are checked."""
         if not names or len({*names}) < len(names) or any(name not in tables.sizes for name in names):
             raise reject("names", "table", f"different names among {', '.join(tables.sizes)}", names)
         tables.check(tables.ordered(names))
-        return cls(asked, tables, names, is_poor)
+        return cls(asked, tables, names)
 
     @property
     def question(self) -> Question:
@@ -60,16 +59,16 @@ class TableEvidence(Evidence):
         fields = dict(self.asked.domain.fields)
         return Axes(tuple(Axis(name, fields[name].labels(), fields[name]) for name in self.names))
 
-    def _as_asked(self, table: Floats) -> Floats:
+    def _as_asked(self, table: Any) -> Any:
         """A table in the order of the record, in the order in which it was asked for."""
         stored = self.tables.ordered(self.names)
-        return np.asarray(table.transpose([stored.index(name) for name in self.names]))
+        return table.transpose([stored.index(name) for name in self.names])
 
     def values(self) -> Floats:
-        return self._as_asked(self.tables.values(self.tables.ordered(self.names))).ravel()
+        return np.asarray(self._as_asked(self.tables.values(self.tables.ordered(self.names))).ravel())
 
     def variances(self, target: Target) -> Floats:
-        return self._as_asked(self.tables.variances(self.tables.ordered(self.names), target)).ravel()
+        return np.asarray(self._as_asked(self.tables.variances(self.tables.ordered(self.names), target)).ravel())
 
     def covariance(self, target: Target) -> Floats:
         return self.functional(np.eye(len(self.values())), target).covariance
@@ -82,12 +81,10 @@ class TableEvidence(Evidence):
         return Functional(rows @ self.values(), self.tables.covariance([(stored, placed)], target))
 
     def normal_is_poor(self) -> Flags:
-        return np.full(len(self.values()), self.is_poor)
+        return np.asarray(self._as_asked(self.tables.few(self.tables.ordered(self.names))).ravel())
 
     def warning(self) -> str | None:
-        if not self.is_poor:
-            return None
-        return "The normal interval is poor: too few reports are expected on one side. Ask more participants."
+        return few_sentence(self.normal_is_poor())
 
     def within(self, given: Sequence[str]) -> WithinEvidence:
         """The shares within each group of people with the same answers to the attributes `given`."""
@@ -95,11 +92,20 @@ class TableEvidence(Evidence):
         if not others or len(others) + len(given) != len(self.names) or not given:
             known = ", ".join(self.names)
             raise reject("given", "shares_within", f"some, but not all, of the attributes {known}", tuple(given))
-        return WithinEvidence(TableEvidence(self.asked, self.tables, (*given, *others), self.is_poor), len(given))
+        return WithinEvidence(TableEvidence(self.asked, self.tables, (*given, *others)), len(given))
 
     def sentence(self, estimate: Any, level: float) -> str:
         shape = " x ".join(map(str, self.shape))
         return f"The {shape} table of {' and '.join(self.names)} is {estimate.quality}."
+
+
+def few_sentence(few: Flags) -> str | None:
+    """Whether cells have poor normal intervals, in words."""
+    poor = int(few.sum())
+    if not poor:
+        return None
+    which = "are" if poor == len(few) else f"of {poor:,} of {len(few):,} cells are"
+    return f"The normal intervals {which} poor: too few reports are expected of them. Ask more participants."
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.transition import transition_of
-from sottovoce.estimate.evidence import Floats, Ints
+from sottovoce.estimate.evidence import POOR_BELOW, Floats, Ints
 from sottovoce.estimate.reading import OutputReading
 from sottovoce.estimate.request import Target
 
@@ -43,6 +43,10 @@ class WaveReading:
     def names(self) -> tuple[str, ...]:
         """The attribute, as the only one of a view."""
         return (self.name,)
+
+    def supporting(self, names: Iterable[str]) -> Floats | None:
+        """Zeros where there are too few reports for a normal interval; else None."""
+        return np.zeros(len(self.bins)) if self.n < POOR_BELOW else None
 
     @classmethod
     def of(cls, mechanism: Mechanism, cells: Any, wanted: Mapping[str, Domain] | None = None) -> WaveReading:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.evidence import Flags, Floats
 from sottovoce.estimate.joint.residuals import Names, Reported, TableSource
 from sottovoce.estimate.request import Target
 
@@ -53,8 +53,8 @@ class WeightedTables(TableSource):
         """None: reports of other people belong to a stratum, which is not known here."""
         return None
 
-    def is_poor(self, names: Sequence[str], poor: frozenset[Names]) -> bool:
-        return any(part.is_poor(names, poor) for _, part in self.parts)
+    def few(self, names: Names) -> Flags:
+        return np.asarray(np.any([part.few(names) for _, part in self.parts], axis=0))
 
     def about(self, sizes: dict[str, int]) -> TableSource:
         return replace(self, parts=tuple((weight, part.about(sizes)) for weight, part in self.parts))

@@ -18,6 +18,8 @@ from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.design.parities import BlockKind, ParityWorkload
 from sottovoce.design.tables import WHOLE
+from sottovoce.estimate.frequency.supports import two_rates
+from sottovoce.estimate.joint.residuals import Names
 from sottovoce.protocols.shares.tables import TableDesign
 
 OWNER = "parity blocks"
@@ -132,8 +134,24 @@ class ParityBlocks(TableDesign):
 
     def variance(self) -> float:
         """The total variance of the noise of one report, over all cells of all tables, at equal shares."""
-        shares = [weight / sum(self.weights) for weight in self.weights]
-        return self.workload.variance([_kind(kind) for kind in self.kinds], shares, float(self.epsilon))
+        return self.workload.variance([_kind(kind) for kind in self.kinds], self._shares, float(self.epsilon))
+
+    def information(self, names: Names) -> float:
+        kinds = ((_kind(kind), share) for kind, share in zip(self.kinds, self._shares, strict=True))
+        told = (share * self.workload.information(kind, float(self.epsilon))[len(names) - 1] for kind, share in kinds)
+        return float(sum(told))
+
+    def supports(self, names: Names) -> float:
+        size, usual = len(names), 0.0
+        for text, share in zip(self.kinds, self._shares, strict=True):
+            channel: Any = self.block(text).channel  # `Public` over randomized response
+            own, other = two_rates(channel.inner)
+            usual += share * _kind(text).told(size) / comb(len(self.record.fields), size) * float(min(other, 1 - own))
+        return usual
+
+    @property
+    def _shares(self) -> list[float]:
+        return [weight / sum(self.weights) for weight in self.weights]
 
     def effort(self) -> int:
         return ARM_EFFORT * len(self.kinds) + self.workload.tables

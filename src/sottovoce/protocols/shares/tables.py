@@ -19,6 +19,7 @@ from sottovoce.core.spec_cost import ARM_EFFORT
 from sottovoce.design.parities import ParityWorkload
 from sottovoce.design.tables import WHOLE, TableWorkload, weights_of
 from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.frequency.supports import two_rates
 from sottovoce.estimate.joint.evidence import from_tallies
 from sottovoce.estimate.joint.residuals import ContrastVariance, Names
 from sottovoce.estimate.joint.waves import WAVES, WaveReading, is_wave
@@ -49,6 +50,17 @@ class TableDesign(Protocol):
     @abstractmethod
     def variance(self) -> float:
         """The total variance of the noise of one report, over all cells of all tables, at equal shares."""
+
+    @abstractmethod
+    def information(self, names: Names) -> float:
+        """What one report tells on average about each contrast of the interaction of these attributes.
+
+        At equal shares. One over it is the variance of the contrast from one report, times the cells of the table.
+        """
+
+    @abstractmethod
+    def supports(self, names: Names) -> float:
+        """How many reports of one participant on average may mean a cell of these attributes, at equal shares."""
 
     def lower_bound(self) -> float:
         """The least total variance that any one-round method can have with this budget; see `variance`."""
@@ -204,9 +216,24 @@ class TableViews(TableDesign):
 
     def variance(self) -> float:
         """The total variance of the noise of one report, over all cells of all tables, at equal shares."""
+        return self.workload.variance(self.shares, self.spreads())
+
+    def information(self, names: Names) -> float:
+        return self.workload.information(self.shares, self.spreads())[names]
+
+    def supports(self, names: Names) -> float:
+        usual, cells = 0.0, self.workload.cells(names)
+        for view, share in self.shares.items():
+            if {*names} <= {*view}:
+                own, other = map(float, two_rates(self.view(view).channel))
+                usual += share * (other * self.workload.cells(view) + own - other) / cells
+        return usual
+
+    @property
+    def shares(self) -> dict[Names, float]:
+        """The part of the participants who answer each view."""
         total = sum(self.weights)
-        shares = {names: weight / total for names, weight in zip(self.views, self.weights, strict=True)}
-        return self.workload.variance(shares, self.spreads())
+        return {names: weight / total for names, weight in zip(self.views, self.weights, strict=True)}
 
     def own_variance(self, names: Names) -> float:
         """The total variance of the cells of one table from one report about it alone, with the answers' spread."""

@@ -26,7 +26,7 @@ from sottovoce.estimate.attributes.evidence import part_mechanisms
 from sottovoce.estimate.comparison.chi_square import along_simplex
 from sottovoce.estimate.comparison.null_law import covariance_at
 from sottovoce.estimate.evidence import Floats
-from sottovoce.study.planners.base import OWNER, Request, no_method
+from sottovoce.study.planners.base import OWNER, Option, Request, no_method
 from sottovoce.study.planners.frequency import expected_shares
 from sottovoce.study.power.overall import chi_square_power, information, strength_for
 from sottovoce.study.power.test_of import TestOf, reach, two_way_sizes
@@ -69,9 +69,9 @@ class AssociationPlanner(TestPlanner):
             raise no_method(epsilon, self.methods)
         return SeenWays(candidates, self.test.balance / reach(self.test, self.power, self.level))
 
-    def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
+    def power_of(self, option: Option, difference: float, participants: int) -> float:
         spread = 1 + self._between * difference**2
-        noncentrality = participants * difference**2 * self._strength(mechanism) / spread
+        noncentrality = participants * difference**2 * self._strength(option.mechanism) / spread
         return chi_square_power(noncentrality, self.test.degrees, self.level)
 
     def _mechanisms(self, epsilon: Decimal) -> Iterator[tuple[str, Mechanism]]:

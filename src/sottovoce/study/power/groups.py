@@ -13,7 +13,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.group_mean.contrasts import mean_covariances
 from sottovoce.estimate.group_mean.truth import Crowd
 from sottovoce.estimate.request import Target
-from sottovoce.study.planners.base import Request, RootWays
+from sottovoce.study.planners.base import Option, Request, RootWays
 from sottovoce.study.planners.group_mean import GroupPlanner
 from sottovoce.study.planners.group_mean import planner as group_planner
 from sottovoce.study.power.overall import chi_square_power, strength_for
@@ -47,8 +47,8 @@ class GroupsTestPlanner(TestPlanner):
         options.sort(key=lambda one: one.std_error)
         return RootWays(tuple(options), options[0].std_error)
 
-    def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
-        noncentrality = participants * difference**2 * strength(mechanism, self.means.crowd)
+    def power_of(self, option: Option, difference: float, participants: int) -> float:
+        noncentrality = participants * difference**2 * strength(option.mechanism, self.means.crowd)
         return chi_square_power(noncentrality, self.test.degrees, self.level)
 
 

@@ -22,7 +22,7 @@ from sottovoce.estimate.comparison.chi_square import MOST_VALUES
 from sottovoce.estimate.comparison.identity import directions, squares_tail
 from sottovoce.estimate.comparison.null_law import covariance_at
 from sottovoce.estimate.evidence import Floats
-from sottovoce.study.planners.base import OWNER, Request, no_method
+from sottovoce.study.planners.base import OWNER, Option, Request, no_method
 from sottovoce.study.planners.frequency import expected_shares
 from sottovoce.study.power.overall import ORACLES
 from sottovoce.study.power.test_of import TestOf, reach
@@ -51,8 +51,8 @@ class IdentityPlanner(TestPlanner):
             raise no_method(epsilon, self.methods)
         return SeenWays(candidates, self.test.balance / reach(self.test, self.power, self.level))
 
-    def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
-        return _SquaredDistance(mechanism, self.stated, self.level).power(participants * difference**2)
+    def power_of(self, option: Option, difference: float, participants: int) -> float:
+        return _SquaredDistance(option.mechanism, self.stated, self.level).power(participants * difference**2)
 
     def _candidates(self, epsilon: Decimal) -> Iterator[Contender]:
         for name in self.methods:

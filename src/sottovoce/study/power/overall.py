@@ -31,7 +31,7 @@ from sottovoce.estimate.comparison.chi_square import MOST_VALUES
 from sottovoce.estimate.comparison.half_sets import half_sets_power, half_sets_scaled
 from sottovoce.estimate.comparison.null_law import covariance_at
 from sottovoce.estimate.half_sets.evidence import slope_of
-from sottovoce.study.planners.base import OWNER, Request, no_method
+from sottovoce.study.planners.base import OWNER, Option, Request, no_method
 from sottovoce.study.power.test_of import INDEPENDENCE, STATED, TestOf, reach
 from sottovoce.study.power.test_planner import SeenWays, TestPlanner, falls_with_root
 
@@ -103,9 +103,9 @@ class OverallPlanner(TestPlanner):
             raise no_method(epsilon, self.methods)
         return SeenWays(candidates, self.test.balance / reach(self.test, self.power, self.level))
 
-    def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
+    def power_of(self, option: Option, difference: float, participants: int) -> float:
         people = participants * self.test.balance**2
-        return overall_power(mechanism, difference, people, self.level, self.test.degrees)
+        return overall_power(option.mechanism, difference, people, self.level, self.test.degrees)
 
     def _mechanisms(self, epsilon: Decimal) -> Iterator[tuple[str, Mechanism]]:
         domain = self.test.question.domain

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.params import check_decimal, check_integer, reject
-from sottovoce.core.question import GroupMean, Question
+from sottovoce.core.question import GroupMean, Joint, Question
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group_mean.contrasts import power_at
 from sottovoce.estimate.request import check_level
@@ -38,7 +38,7 @@ class TestOf:
         test: The name of the test. "difference" of two samples. "equivalence" of two samples within a margin.
             "stated": one sample and a stated number, or with `overall` stated shares (goodness of fit).
             "identity": stated shares, by the squared distance; root mean square over the shares.
-            "independence" of two attributes; root mean square over the cells.
+            "independence" of two attributes; root mean square over the cells. Of a `Joint`, Cramer's V in each table.
             "association": independence, from two reports of each person that share epsilon.
             "public value" for a public number in private groups. The mean of the first group differs, in standard
             deviations. For pairs of a private and a public category: as for independence.
@@ -97,7 +97,8 @@ class TestOf:
             raise ParameterError(f"The test {self.test!r} has no overall form: leave `overall` out.")
         if self.watched and (self.overall or self.test not in (DIFFERENCE, STATED)):
             raise ParameterError("Only a difference, and a stated number, have tests that may be watched.")
-        if self.test in (INDEPENDENCE, ASSOCIATION) and not two_way_sizes(self.question):
+        of_pairs = bool(two_way_sizes(self.question)) or self.of_tables
+        if self.test in (INDEPENDENCE, ASSOCIATION) and not of_pairs:
             raise ParameterError(
                 f"A test of {self.test} needs the shares of all pairs of two attributes, such as of"
                 " Frequency(Select(record, ['sex', 'smoker']))."
@@ -121,8 +122,20 @@ class TestOf:
         return 2 if self.test in (DIFFERENCE, EQUIVALENCE) else 1
 
     @property
+    def of_tables(self) -> bool:
+        """Whether independence in cross tables is planned, by the smallest Cramer's V."""
+        return self.test == INDEPENDENCE and self.question.kind == Joint.kind
+
+    @property
+    def effect(self) -> str:
+        """What is seen, before its number."""
+        return "Cramer's V" if self.of_tables else "difference"
+
+    @property
     def of_shares(self) -> bool:
         """Whether one test of all shares is planned, with the root mean square of their differences."""
+        if self.of_tables:
+            return False
         pairs = self.test == PUBLIC_VALUE and bool(two_way_sizes(self.question))
         return self.overall or pairs or self.test in (IDENTITY, INDEPENDENCE, ASSOCIATION)
 

@@ -31,8 +31,8 @@ class TestPlanner(Planner):
         return most_difference(self.test)
 
     @abstractmethod
-    def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
-        """The probability that the test sees a difference."""
+    def power_of(self, option: Option, difference: float, participants: int) -> float:
+        """The probability that the test sees a difference, by one of the options."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from sottovoce.core.registry import mechanism as build
 from sottovoce.estimate.comparison.chi_square import MOST_VALUES
 from sottovoce.estimate.comparison.simple_hypotheses import likelihood_ratio_power
 from sottovoce.estimate.evidence import Floats
-from sottovoce.study.planners.base import OWNER, Request, no_method
+from sottovoce.study.planners.base import OWNER, Option, Request, no_method
 from sottovoce.study.planners.frequency import expected_shares
 from sottovoce.study.power.test_of import TestOf, reach
 from sottovoce.study.power.test_planner import Contender, SeenWays, TestPlanner
@@ -66,7 +66,10 @@ class TwoDistributionsPlanner(TestPlanner):
         """The standard errors that a normal test of one difference needs for the same power."""
         return reach(self.test, self.power, self.level)
 
-    def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
+    def power_of(self, option: Option, difference: float, participants: int) -> float:
+        return self._power(option.mechanism, difference, participants)
+
+    def _power(self, mechanism: Mechanism, difference: float, participants: int) -> float:
         other = np.maximum(self.stated + min(difference, self.most) * self.direction, 0)
         return likelihood_ratio_power(mechanism, self.stated, other, participants, self.level)
 
@@ -88,7 +91,7 @@ class TwoDistributionsPlanner(TestPlanner):
     def _smallest(self, mechanism: Mechanism) -> Any:
         def difference(participants: int) -> float:
             def missing(size: float) -> float:
-                return self.power_of(mechanism, size, participants) - self.power
+                return self._power(mechanism, size, participants) - self.power
 
             return math.inf if missing(self.most) < 0 else float(brentq(missing, 1e-9 * self.most, self.most))
 

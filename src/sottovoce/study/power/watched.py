@@ -161,10 +161,10 @@ class WatchedPlanner(TestPlanner):
         law = self._law(option.mechanism, option.std_error * math.sqrt(participants))
         return law.score_for(self.power, participants)
 
-    def power_of(self, mechanism: Mechanism, difference: float, participants: int) -> float:
-        options = self.question.ways(mechanism.claimed).options(participants)
-        error = next(one.std_error for one in options if one.procedure == mechanism)
-        law = self._law(mechanism, error * math.sqrt(participants))
+    def power_of(self, option: Option, difference: float, participants: int) -> float:
+        options = self.question.ways(option.mechanism.claimed).options(participants)
+        error = next(one.std_error for one in options if one.procedure == option.mechanism)
+        law = self._law(option.mechanism, error * math.sqrt(participants))
         return law.power(difference / float(law.error(participants)), participants)
 
     def _law(self, mechanism: Mechanism, deviation: float) -> WatchedLaw:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -63,11 +62,6 @@ class StudyJoint(StudyRecord):
     def _full(self) -> Joint:
         return cast(Joint, self.asked.full_question)
 
-    @property
-    def pairs(self) -> list[tuple[str, ...]]:
-        """Every two attributes that a table has together."""
-        return list(dict.fromkeys(pair for names in self.question.tables for pair in combinations(names, 2)))
-
     # --- the truth -------------------------------------------------------------------------------
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:
         full, fields = self._full, dict(self._full.domain.fields)
@@ -89,7 +83,7 @@ class StudyJoint(StudyRecord):
                 (ANSWER, f"{name}: {label}"): float(share)
                 for label, share in zip(labels[name], table([name]), strict=True)
             }
-        for pair in self.pairs:
+        for pair in self._full.pairs:
             known |= cross_tables.true_measures(pair, labels, table(pair), self.asked.missing)
         return known
 
@@ -100,14 +94,14 @@ class StudyJoint(StudyRecord):
         for name in self._full.sizes:
             for line in estimate_lines(joint.table(name), level, ANSWER):
                 yield replace(line, label=f"{name}: {line.label}")
-        for pair in self.pairs:
+        for pair in self._full.pairs:
             first, second = pair
             within = joint.table(*pair).shares_within(first)
             labels = cast(Sequence[tuple[object, object]], within.labels)
             for line, (group, answer) in zip(estimate_lines(within, level, WITHIN), labels, strict=True):
                 if group not in self.asked.missing:
                     yield replace(line, label=f"{second} {answer} among {first} {group}")
-        for pair in self.pairs:
+        for pair in self._full.pairs:
             yield from self._ratios(joint, pair, level)
         yield from self.associations(joint, level)
 
@@ -156,10 +150,10 @@ class StudyJoint(StudyRecord):
 
     def associations(self, joint: JointEstimate, level: float) -> Iterator[ResultLine]:
         """Cramer's V of every two attributes, among those who answered both; p-values are adjusted for all pairs."""
-        tables = (cast(TableEvidence, joint.table(*pair).evidence) for pair in self.pairs)
+        tables = (cast(TableEvidence, joint.table(*pair).evidence) for pair in self._full.pairs)
         associations = [cramers_v(table, level, self.asked.missing) for table in tables]
         p_values = adjust(np.array([one.p_value for one in associations]), "holm")
-        for pair, one, p_value in zip(self.pairs, associations, p_values.tolist(), strict=True):
+        for pair, one, p_value in zip(self._full.pairs, associations, p_values.tolist(), strict=True):
             label = " x ".join(pair)
             yield ResultLine(CRAMER, label, one.value, math.nan, one.low, one.high, p_value=p_value)
 
@@ -182,7 +176,7 @@ class StudyJoint(StudyRecord):
         def risks(pair: tuple[str, ...]) -> list[ResultLine]:
             return [line for line in self._ratios(joint, pair, level) if line.measure == RISK]
 
-        return cross_tables.finding(shown, self._full, self.pairs, risks)
+        return cross_tables.finding(shown, self._full, self._full.pairs, risks)
 
     def draws_curve(self, shown: ShownResult) -> bool:
         return True  # tables need the whole width
