@@ -56,7 +56,8 @@ def _difference_of_one(asked: Asked, experiment: StudyExperiment | None, level: 
         raise ParameterError(
             f"The goal of {asked.name} is a difference between arms, and the study has no [experiment]."
         )
-    difference = experiment.smallest_difference(asked, 1.0, level)
+    known = study_question(asked).compares_margins
+    difference = experiment.smallest_difference(asked, 1.0, level) if known else None
     if difference is None:
         raise ParameterError(f"The plan gives no error of the differences of {asked.name}: ask for a mean or a median.")
     return difference

@@ -220,9 +220,9 @@ class TestPlan(Plan):
         """The plan in words."""
         first = round(self.participants * self.test.first)
         people = f" ({first:,} and {self.participants - first:,})" if self.test.samples == 2 else ""
-        many = f" in each of {self.test.comparisons} comparisons" if self.test.comparisons > 1 else ""
+        each = "tables" if self.test.of_tables else "comparisons"
+        many = f" in each of {self.test.comparisons} {each}" if self.test.comparisons > 1 else ""
         many = ", on average over all shares (root mean square)" if self.test.of_shares else many
-        many = f"{many} in each table" if self.test.of_tables else many
         half = self.difference / 2
         kind = f"an e-value, looked at {LOOKS} times," if self.test.watched else "a test"
         said = (

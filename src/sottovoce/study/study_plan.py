@@ -26,7 +26,8 @@ from sottovoce.core.round import Protocol
 from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.protocols.nested.parallel import MOST_WEIGHT, Branch, Parallel
 from sottovoce.study import search
-from sottovoce.study.experiments.planned import asked_in_arms, experiment_texts, in_all, in_smallest
+from sottovoce.study.effects import effect_texts
+from sottovoce.study.experiments.planned import asked_in_arms, in_all, in_smallest
 from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
 from sottovoce.study.planners.distribution import DESIGNED, ROUNDS, built_for, expected_of
@@ -140,7 +141,7 @@ class StudyPlan:
         shared = [one.text() for one in self.sharing]
         if self.study.strata and not self.study.stratum:
             shared.append(self._strata_text())
-        shared += experiment_texts(self)
+        shared += effect_texts(self)
         if self.study.repeat is not None:
             shared.append(repeat_plan_text(self.study.repeat, self.epsilon, self.participants, self.study.unit))
         return "\n".join([first, *(one.text() for one in self.questions), *shared, self.advice])
@@ -356,7 +357,10 @@ class _Planner:
         size = None if goal is None else goal.half_width
         first = next(one.name for one in self.study.questions if one.name in report.names)
         experiment = self.study.experiment
-        seen = None if experiment is None else experiment.smallest_difference(asked, width, self.level)
+        seen = None
+        if experiment is not None:
+            compared = study_question(asked).compared_width(question_plan, self._prior(asked), self.level)
+            seen = None if compared is None else experiment.smallest_difference(asked, compared, self.level)
         everyone = in_all(self.study, n)
         shared = report.expected is not None
         return PlannedQuestion(asked, everyone, question_plan, width, other, size, first, shared, seen)

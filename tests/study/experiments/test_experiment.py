@@ -20,6 +20,7 @@ from sottovoce.study.display.experiment import comparison_sentence, crowd_senten
 from sottovoce.study.display.findings import Verdict
 from sottovoce.study.documents.report import ReportDocument
 from sottovoce.study.dossier.write import audited_facts, document_parts
+from sottovoce.study.effects import effect_texts
 from sottovoce.study.experiments.arms import StudyExperiment
 from sottovoce.study.experiments.comparisons import compared_arms
 from sottovoce.study.experiments.planned import experiment_texts, people_in_arms, watched_difference
@@ -296,3 +297,49 @@ def test_differences_are_shown_inside_their_possible_range() -> None:
         ends = [float(end) for pair in re.findall(r"(\d+\.?\d*) to (\d+\.?\d*)", text) for end in pair]
         assert ends and max(ends) <= (100 if "point" in text else 14), text
     assert re.search(r"by \d+\spoints \(\d+ to 100\)", texts[0]) and re.search(r"to 14(\.0)?\)", texts[1])
+
+
+def heads() -> tuple[str, str]:
+    """The tables of the study and of its arms."""
+    return SOURCE[: SOURCE.index("[experiment")], SOURCE[SOURCE.index("[exp") : SOURCE.index("[questions")]
+
+
+def test_plans_say_the_smallest_association_and_difference_in_tables() -> None:
+    """Cramer's V is that of the test's own plan, and a cell has the margin of the plan."""
+    table = (
+        '[questions.life]\nask = "table"\ntext = "Habits?"\n[questions.life.attributes.smoker]\ntext = "Smoke?"\n'
+        'categories = ["no", "yes"]\n[questions.life.attributes.age]\ntext = "Age?"\nlow = 0\nhigh = 2\nwhole = true\n'
+    )
+    head, arms = heads()
+    plain = check_study((head + table).encode()).plan(6000)
+    test = sv.TestOf(plain.questions[0].asked.question, test="independence")
+    seen = sv.plan(test, epsilon=4, participants=6000, methods=["table-views"]).difference  # type: ignore[attr-defined]
+    (said,) = effect_texts(plain)
+    assert said == (
+        f"life: two attributes with a Cramer's V of {seen:.2g} are seen to depend on each other with probability 80 %."
+    )
+    assert "people are too few to see" in effect_texts(check_study((head + table).encode()).plan(20))[0]
+    both = check_study((head + arms + table).encode()).plan(6000)
+    (one,) = both.questions
+    reach = float(ndtri(1 - 0.025 / 6) + ndtri(0.8))  # six cells
+    assert one.smallest_difference == pytest.approx(one.half_width / ndtri(0.975) * math.sqrt(1.5) * reach)
+    assert "points in a cell (root mean square over all) from the arm usual" in both.text()
+
+
+@pytest.mark.slow
+def test_plans_say_the_smallest_difference_of_the_mean_of_a_distribution() -> None:
+    """The error is that of the interval on the dashboard, but for the width of buckets in the larger arm."""
+    (head, arms), hours = heads(), HOURS.replace('"mean"', '"distribution"')
+    spread = check_study((head + arms + hours).encode())
+    plan = spread.plan(6000)
+    (one,) = plan.questions
+    assert f"a difference of {one.smallest_difference:.3g} hours in the mean from the arm usual" in plan.text()
+    run = simulate_study(plan, drawn_in_arms(spread, dict(spread.population), 6000, 1), seed=1)
+    low, high = run.results.comparisons[0].parts["mean"].ci()
+    width = float(high[0] - low[0]) / 2 / ndtri(0.975)
+    reach = float(ndtri(1 - 0.025 / 4) + ndtri(0.8))  # the mean and three quartiles
+    assert one.smallest_difference == pytest.approx(reach * width, rel=0.1)
+    with pytest.raises(ParameterError, match="ask for a mean or a median"):
+        sv.plan_study(spread, goals=["hours differs by 2 points"])
+    dossier = "".join(document_parts(audited_facts(plan, TODAY)))
+    assert "hours in the mean from the arm usual" in dossier

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from scipy.stats import chi2, ncx2
 
@@ -23,6 +24,7 @@ from sottovoce.study.power.watched import WatchedLaw, bets_of
 YES_NO = sv.Frequency(sv.Categories(["yes", "no"]))
 TEN = sv.Frequency(sv.Integers(0, 9))
 PAIRS = sv.Frequency(Select(sv.Record({"a": sv.Integers(0, 1), "b": sv.Integers(0, 2)}), ["a", "b"]))
+PEOPLE = sv.Record({"a": sv.Integers(0, 1), "b": sv.Integers(0, 2), "c": sv.Integers(0, 1)})
 GROUPS = sv.GroupMean(sv.Categories(["a", "b", "c"]), sv.Interval(0, 10))
 CASES = {
     "equivalence": (sv.TestOf(YES_NO, difference=0.03, test="equivalence"), ["grr"]),
@@ -38,6 +40,7 @@ CASES = {
         sv.TestOf(sv.Mean(sv.Interval(0, 10)), difference=0.3, test="stated", watched=True),
         ["bernoulli"],
     ),
+    "tables": (sv.TestOf(sv.Joint(PEOPLE), difference=0.2, test="independence"), None),
     "groups": (sv.TestOf(GROUPS, difference=0.5, test="groups"), ["group-bernoulli"]),
 }
 
@@ -96,6 +99,32 @@ def test_powers_of_associations_are_those_of_the_formulas() -> None:
     strength = two.participants * (0.5 * 0.3 * 0.7) ** 2 / score / (1 + 0.3 * 0.7 * 0.5**2)
     assert two.power_of(0.5) == pytest.approx(float(ncx2.sf(chi2.isf(0.05, 1), 1, strength)), rel=1e-6)
     assert "0.5 standard deviations" in two.advice
+
+
+def test_tables_see_the_association_that_one_report_about_their_cells_sees() -> None:
+    """Of one table Cramer's V is k D / root(min - 1), for a root mean square difference D of its k cells."""
+    one = sv.Joint(PEOPLE, tables=[("a", "b")])
+    table = sv.plan(sv.TestOf(one, difference=0.2, test="independence"), epsilon=2, methods=["table-views"])
+    cells = sv.TestOf(sv.Frequency(Select(PEOPLE, ["a", "b"])), difference=0.2 / 6, test="independence")
+    assert table.participants == sv.plan(cells, epsilon=2, methods=["subset"]).participants
+    assert "sees a Cramer's V of 0.2 with probability 0.8. A Cramer's V of 0.1" in table.advice
+    # Three tables: people are divided, and the pair that needs the largest V decides.
+    three = sv.TestOf(sv.Joint(PEOPLE), difference=0.2, test="independence")
+    apart = sv.plan(three, epsilon=2, methods=["table-views"])
+    together = sv.plan(replace(three, comparisons=3), epsilon=2, methods=["table-views"])
+    assert table.participants < apart.participants < together.participants
+    # Bits: each parity of two is told by a third of the views of two, by all blocks of all three.
+    bits = sv.Joint(sv.Record({name: sv.Integers(0, 1) for name in "abc"}))
+    seen = {}
+    for method in ("table-views", "parity-blocks", "inp-ht"):
+        seen[method] = sv.plan(sv.TestOf(bits, test="independence"), epsilon=1, participants=9_000, methods=[method])
+    odds = math.exp(1)
+    kept = ((odds - 1) / (odds + 1)) ** 2 / 6  # InpHT: a coefficient of six, by randomized response
+    strength = float(brentq(lambda one: ncx2.sf(chi2.isf(0.05, 1), 1, one) - 0.8, 1, 20))
+    assert seen["inp-ht"].difference == pytest.approx(math.sqrt(strength / 9_000 / kept))
+    assert seen["parity-blocks"].difference < seen["inp-ht"].difference
+    with pytest.raises(ParameterError, match="sees no difference that is possible"):
+        sv.plan(sv.TestOf(bits, test="independence"), epsilon=8, participants=100)
 
 
 def test_identity_of_even_shares_has_the_power_of_goodness_of_fit() -> None:

@@ -16,7 +16,8 @@ from sottovoce.core.late import load
 from sottovoce.core.params import decimal_text
 from sottovoce.files.opening import FileProblem, check_free, writing
 from sottovoce.files.places import reading
-from sottovoce.study.experiments.planned import experiment_texts, people_in_arms
+from sottovoce.study.effects import effect_texts
+from sottovoce.study.experiments.planned import people_in_arms
 from sottovoce.study.reading import Mistake, parse_study
 from sottovoce.study.study import Study
 from sottovoce.study.study_plan import StudyPlan, plan_study
@@ -106,7 +107,7 @@ def plan(
     ]
     table(("question", "method", "participants", "bytes", f"+- at {100 * level:g} %", "goal"), rows, numbers=4)
     print(study_plan.text().splitlines()[0])
-    for text in (*(one.text() for one in study_plan.sharing), *experiment_texts(study_plan)):
+    for text in (*(one.text() for one in study_plan.sharing), *effect_texts(study_plan)):
         print(text)
     print(study_plan.advice)
 

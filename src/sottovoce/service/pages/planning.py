@@ -14,7 +14,7 @@ from sottovoce.core.params import decimal_text
 from sottovoce.service.running_study import RunningStudy
 from sottovoce.study.display.planning import GoalPlan, two_digits, without
 from sottovoce.study.display.privacy_numbers import coin_sentence
-from sottovoce.study.experiments.planned import experiment_texts
+from sottovoce.study.effects import effect_texts
 from sottovoce.study.questions import study_question
 from sottovoce.study.reading import parse_study
 from sottovoce.study.study import Study
@@ -104,7 +104,7 @@ def page_values(running: RunningStudy, wanted: PlannerRequest) -> dict[str, Any]
             "sights": list(goal.sights()),
             "epsilon": decimal_text(goal.plan.epsilon),
             "promise": coin_sentence(goal.plan.manifest()),
-            "experiment": experiment_texts(goal.plan),
+            "effects": effect_texts(goal.plan),
         }
     except SottovoceError as problem:
         return {**values, "goal": None, "problem": str(problem)}

@@ -12,11 +12,11 @@ from scipy.special import ndtri
 
 from sottovoce.core.question import Frequency, Quantile
 from sottovoce.estimate.evidence import deviate
+from sottovoce.study.detect import POWER
 from sottovoce.study.display import pictures
 from sottovoce.study.display.card import MOST_LINES, Card, card
 from sottovoce.study.display.findings import Finding, Verdict, quoted
 from sottovoce.study.display.numbers import POINTS, SPACE, NumberScale, inside
-from sottovoce.study.experiments.arms import POWER
 from sottovoce.study.experiments.comparisons import DIFFERENCE, ArmComparison, evidence_so_far, is_enough
 from sottovoce.study.questions import study_question
 from sottovoce.study.questions.result_lines import ResultLine, level_of_each

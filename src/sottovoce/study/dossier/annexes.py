@@ -21,7 +21,7 @@ from sottovoce.study.dossier.consent import questions_table
 from sottovoce.study.dossier.deployments import compared
 from sottovoce.study.dossier.document import DossierFacts
 from sottovoce.study.dossier.software import bill_of_materials
-from sottovoce.study.experiments.planned import experiment_texts
+from sottovoce.study.effects import effect_texts
 from sottovoce.study.strata import strata_text
 
 ANNEXES = (
@@ -111,7 +111,7 @@ def _accuracy(known: DossierFacts) -> Iterator[str]:
         " studies; “will not”: in fewer than 50.",
     )
     yield from (paragraph(one.text()) for one in plan.sharing)
-    yield from map(paragraph, experiment_texts(plan))
+    yield from map(paragraph, effect_texts(plan))
     yield paragraph(plan.advice)
     goals = [
         f"{one.asked.text('en')} ±{SPACE}{margin_text(one, float(one.goal))}"

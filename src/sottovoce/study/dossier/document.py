@@ -20,6 +20,7 @@ from sottovoce.study.display.planning import margin_text
 from sottovoce.study.display.privacy_numbers import coin_sentence, guess_sentence
 from sottovoce.study.documents.elements import listed, masthead, paragraph, section, table, todo
 from sottovoce.study.experiments.planned import people_in_arms
+from sottovoce.study.questions import study_question
 from sottovoce.study.study_plan import StudyPlan
 from sottovoce.study.words import plain, words
 
@@ -154,7 +155,8 @@ def _accuracy(known: DossierFacts) -> str:
     if not smallest:
         return finding
     seen = "; ".join(
-        f"{one.asked.question.noun} {margin_text(one, one.smallest_difference or 0)}" for one in smallest[:MOST_MARGINS]
+        f"{one.asked.name} {study_question(one.asked).difference_text(one.smallest_difference or 0)}"
+        for one in smallest[:MOST_MARGINS]
     )
     return f"{finding} Differences between the versions of the page that 80 of 100 such studies see: {seen}."
 

@@ -15,6 +15,7 @@ from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange.experiment import ExperimentArm, check_arms
 from sottovoce.estimate.evidence import deviate
 from sottovoce.estimate.group_mean.contrasts import power_at
+from sottovoce.study.detect import POWER
 from sottovoce.study.population import ExpectedAnswers
 from sottovoce.study.population_tables import PopulationTables
 from sottovoce.study.question_tables import Notes
@@ -22,7 +23,6 @@ from sottovoce.study.questions import study_question
 
 TABLE = "experiment"
 KEYS = ("share", "text", "population")
-POWER = 0.8  # with which a plan promises that a difference is seen
 REMEDY = 'Write [experiment.NAME] for each arm, the usual one first, with text = "What its participants read."'
 Population = tuple[tuple[str, ExpectedAnswers], ...]
 
@@ -83,14 +83,10 @@ class StudyExperiment:
             return None
         return self.difference_error(half_width, level) * (deviate(test_level) + float(ndtri(POWER)))
 
-    def power(self, asked: Asked, difference: float, half_width: float, level: float) -> float:
-        """The probability that a difference from the first arm is seen."""
+    def power_of_half(self, asked: Asked, level: float) -> float:
+        """The probability that half of the smallest difference is seen."""
         test_level = self.test_level(asked, level)
-        return (
-            math.nan
-            if test_level is None
-            else power_at(difference / self.difference_error(half_width, level), test_level)
-        )
+        return math.nan if test_level is None else power_at((deviate(test_level) + float(ndtri(POWER))) / 2, test_level)
 
 
 def experiment_problems(unit: object, questions: Sequence[Asked], *, has_clusters: bool) -> Iterator[str]:

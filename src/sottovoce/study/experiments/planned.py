@@ -10,8 +10,10 @@ from sottovoce.core.round import Protocol
 from sottovoce.estimate.evidence import deviate
 from sottovoce.protocols.ask import AskEveryone
 from sottovoce.protocols.nested.parallel import Branch, Parallel
-from sottovoce.study.experiments.arms import POWER, StudyExperiment
+from sottovoce.study.detect import POWER
+from sottovoce.study.experiments.arms import StudyExperiment
 from sottovoce.study.power.watched import LOOKS, WatchedLaw, bets_of
+from sottovoce.study.questions import study_question
 
 if TYPE_CHECKING:
     from sottovoce.study.study import Study
@@ -59,16 +61,17 @@ def experiment_texts(plan: StudyPlan) -> list[str]:
         if smallest is None:
             said.append(f"{name}: the plan does not give the error of the differences between arms.")
             continue
-        half = experiment.power(one.asked, smallest / 2, one.half_width, plan.level)
+        half = experiment.power_of_half(one.asked, plan.level)
+        size = study_question(one.asked).difference_text
         watched = watched_difference(plan, one)
         said.append(
-            f"{name}: a difference of {one.asked.margin(smallest)} from the arm {experiment.baseline.name} is seen"
+            f"{name}: a difference of {size(smallest)} from the arm {experiment.baseline.name} is seen"
             f" with probability {100 * POWER:g} %, half of it with {100 * half:.0f} %."
         )
         if watched is not None:
             said.append(
                 f"{name}: if you look up to {LOOKS} times and stop early (e-value), the difference must be"
-                f" {one.asked.margin(watched)} for the same probability."
+                f" {size(watched)} for the same probability."
             )
     return said
 
@@ -76,7 +79,7 @@ def experiment_texts(plan: StudyPlan) -> list[str]:
 def watched_difference(plan: StudyPlan, one: PlannedQuestion) -> float | None:
     """The smallest difference that an e-value sees with power 0.8, for the worst arm; None where there is none."""
     experiment, procedure = plan.study.experiment, one.procedure
-    if experiment is None or not isinstance(procedure, Mechanism):
+    if experiment is None or not isinstance(procedure, Mechanism) or not study_question(one.asked).compares_margins:
         return None
     level, sides = experiment.test_level(one.asked, plan.level), bets_of(procedure)
     if level is None or sides is None:

@@ -42,11 +42,8 @@ class TablesPlanner(TestPlanner):
         return TablesWays(designs, 1 / reach(self.test, self.power, self.level))
 
     def _seen(self, option: Option) -> SeenDesign:
-        design: Any = option.procedure
-        level = self.test.level(self.level)
-        needed = (strength_for(self.power, degrees, level) / strength for strength, degrees in strengths(design))
-        rarest = min(design.supports(pair) for pair in design.question.pairs)
-        return SeenDesign(option, math.sqrt(max(needed)), POOR_BELOW / rarest)
+        design, level = option.procedure, self.test.level(self.level)
+        return SeenDesign(option, v_of_one(design, self.power, level), fewest(design))
 
     def power_of(self, option: Option, difference: float, participants: int) -> float:
         level, pairs = self.test.level(self.level), strengths(option.procedure)
@@ -78,6 +75,21 @@ class TablesWays(Ways):
 
     def least(self, participants: int) -> float:
         return self.scale * min(one.smallest(participants) for one in self.designs)
+
+
+def v_of_one(design: Any, power: float, level: float) -> float:
+    """The Cramer's V that one participant would see in every table; it falls with the root of the participants."""
+    return math.sqrt(max(strength_for(power, degrees, level) / strength for strength, degrees in strengths(design)))
+
+
+def fewest(design: Any) -> float:
+    """The participants from which on the test says anything about every two attributes."""
+    return POOR_BELOW / float(min(design.supports(pair) for pair in design.question.pairs))
+
+
+def smallest_v(design: Any, power: float, level: float, participants: int) -> float:
+    """The Cramer's V that so many participants see in every table; infinite where they are too few."""
+    return math.inf if participants < fewest(design) else v_of_one(design, power, level) / math.sqrt(participants)
 
 
 def strengths(design: Any) -> Iterator[tuple[float, int]]:

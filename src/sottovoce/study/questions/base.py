@@ -102,6 +102,23 @@ class StudyQuestion:
         """How many of its numbers are compared between two arms; None where the plan has no error of them."""
         return 1
 
+    @property
+    def compares_margins(self) -> bool:
+        """Whether the margin of the plan is that of what is compared, so that a difference may be a goal."""
+        return self.compared_values is not None
+
+    def compared_width(self, plan: Plan, prior: Any, level: float) -> float | None:
+        """The expected half-width of what is compared, by a plan for the expected answers; None where it is unknown."""
+        return self.half_width(plan, level) if self.compares_margins else None
+
+    def difference_text(self, size: float) -> str:
+        """A difference between two arms with its unit, and of what it is where the question does not say."""
+        return self.asked.margin(size)
+
+    def smallest_effect(self, plan: Plan, level: float) -> str:
+        """The smallest effect within one sample that the study sees, as a sentence; empty where there is none."""
+        return ""
+
     def compared(self, estimates: Estimates) -> dict[str, Estimate]:
         """The estimates that are compared between arms, by what they are; reasons for giving no answer are not."""
         return {name: one for name, one in estimates.items() if name != REASONS and isinstance(one, Estimate)}

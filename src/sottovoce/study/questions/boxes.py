@@ -35,7 +35,6 @@ class StudyBoxes(StudyRecord):
     """The shares of named boxes. Every other box can be read from the same reports with `range`."""
 
     keys: ClassVar[tuple[str, ...]] = (TABLE, "buckets", "boxes")
-    compared_values: ClassVar[int | None] = None  # the error of a plan is that of all boxes together
     adds_over_strata: ClassVar[bool] = False
 
     @classmethod
@@ -50,6 +49,14 @@ class StudyBoxes(StudyRecord):
         if table.built("buckets", lambda: Boxes(record, table.table.get("buckets")), _BUCKETS) is None:
             return None
         return table.built("boxes", lambda: Boxes(record, table.table.get("buckets"), named), _BOXES)
+
+    @property
+    def compared_values(self) -> int:
+        """Every box that results list."""
+        return len(self.question.boxes)
+
+    def difference_text(self, size: float) -> str:
+        return f"{self.asked.margin(size)} in a box (root mean square over all)"
 
     # --- results ---------------------------------------------------------------------------------
     def estimate_lines(self, estimate: Estimate, level: float, measure: str) -> Iterator[ResultLine]:

@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sottovoce.core.errors import ParameterError
+from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.question import Cdf, Distribution, Mean, Quantile
 from sottovoce.core.round import Estimates
 from sottovoce.estimate.distribution.base import DistributionEvidence
-from sottovoce.estimate.distribution.expected import cumulative
+from sottovoce.estimate.distribution.expected import ExpectedDistribution, cumulative
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import most_excess
 from sottovoce.estimate.metrics import histogram
@@ -23,10 +25,14 @@ from sottovoce.study.display import findings, pictures
 from sottovoce.study.display.findings import Finding
 from sottovoce.study.display.numbers import SPACE, NumberScale
 from sottovoce.study.display.shown import ShownResult
+from sottovoce.study.plan import Plan
+from sottovoce.study.planners.distribution import expected_of
 from sottovoce.study.question_tables import RANGE, QuestionTable
 from sottovoce.study.questions.base import WITHIN, StudyQuestion, Truth, first_estimate
 from sottovoce.study.questions.result_lines import ResultLine, evidence_lines
 from sottovoce.study.words import local, measure_name, plain, quantile_name
+
+QUARTILES = (Decimal("0.25"), Decimal("0.5"), Decimal("0.75"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +58,38 @@ class StudyDistribution(StudyQuestion):
 
     @property
     def compared_values(self) -> int | None:
-        """Numbers are compared by their mean and quartiles, whose errors are not those of the plan."""
+        """Numbers are compared by their mean and quartiles."""
         domain = self.question.domain
-        return domain.size if domain.choices is not None else None
+        return 1 + len(QUARTILES) if domain.choices is None else domain.size
+
+    @property
+    def compares_margins(self) -> bool:
+        """The margin of a plan for numbers is that of cumulative shares, not of the mean."""
+        return self.question.domain.choices is not None
+
+    def compared_width(self, plan: Plan, prior: Any, level: float) -> float | None:
+        """Of numbers, that of the mean; unknown where some give a reason for no answer."""
+        if self.compares_margins:
+            return self.half_width(plan, level)
+        procedure, domain = plan.best.procedure, self.question.domain
+        if self.asked.missing or domain.circular or not isinstance(procedure, Mechanism):
+            return None
+        try:
+            expected = ExpectedDistribution.of(procedure, expected_of(domain, prior))
+        except ParameterError:  # reports that are not counted
+            return None
+        return expected.half_width(Mean(domain), plan.participants, level)
+
+    def difference_text(self, size: float) -> str:
+        if self.compares_margins:
+            return self.asked.margin(size)
+        return f"{size:.3g} {self.asked.unit}".rstrip() + " in the mean"
 
     def compared(self, estimates: Estimates) -> dict[str, Estimate]:
         estimate = first_estimate(estimates)
         if estimate is None or not _is_curve(estimate):
             return StudyQuestion.compared(self, estimates)
-        quartiles = Quantile(self.question.domain, (Decimal("0.25"), Decimal("0.5"), Decimal("0.75")))
+        quartiles = Quantile(self.question.domain, QUARTILES)
         return {"mean": estimate.mean(), "quantile": estimate.answer(quartiles)}
 
     def truth(self, column: Sequence[Any], estimates: Estimates) -> Truth:

@@ -19,10 +19,13 @@ from sottovoce.estimate.evidence import Floats, deviate
 from sottovoce.estimate.joint.association import ODDS, RISK, all_ratios, cramers_v
 from sottovoce.estimate.joint.estimates import JointEstimate, TableEstimate
 from sottovoce.estimate.joint.table import TableEvidence
+from sottovoce.study.detect import POWER
 from sottovoce.study.display import cross_tables
 from sottovoce.study.display.cross_tables import ANSWER, CRAMER, WITHIN, CrossTable
 from sottovoce.study.display.findings import Finding
 from sottovoce.study.display.shown import ShownResult
+from sottovoce.study.plan import Plan
+from sottovoce.study.power.tables import smallest_v
 from sottovoce.study.question_tables import QuestionTable
 from sottovoce.study.questions.attribute_tables import TABLE, read_attributes
 from sottovoce.study.questions.base import StudyQuestion, Truth
@@ -40,7 +43,6 @@ class StudyJoint(StudyRecord):
 
     keys: ClassVar[tuple[str, ...]] = (TABLE, "ways", "tables")
     word: ClassVar[str] = "table"
-    compared_values: ClassVar[int | None] = None  # the error of a plan is that of all cells together
 
     @classmethod
     def read(cls, table: QuestionTable) -> Joint | None:
@@ -57,6 +59,25 @@ class StudyJoint(StudyRecord):
             table.note("tables", "The tables are not lists of two or more attributes.", _NAMES)
             return None
         return table.built("tables", lambda: Joint(record, tables=named), _NAMES)
+
+    @property
+    def compared_values(self) -> int:
+        """Every cell of every table."""
+        return sum(math.prod(self._full.sizes[name] for name in names) for names in self._full.tables)
+
+    def difference_text(self, size: float) -> str:
+        return f"{self.asked.margin(size)} in a cell (root mean square over all)"
+
+    def smallest_effect(self, plan: Plan, level: float) -> str:
+        count, pairs = plan.participants, self._full.pairs
+        size = smallest_v(plan.best.procedure, POWER, 1 - (1 - level) / len(pairs), count)
+        if size > 1:
+            return f"{self.asked.name}: {count:,} people are too few to see that two attributes depend on each other."
+        tested = f", with all {len(pairs)} pairs tested together" if len(pairs) > 1 else ""
+        return (
+            f"{self.asked.name}: two attributes with a Cramer's V of {size:.2g} are seen to depend on each other with"
+            f" probability {100 * POWER:g} %{tested}."
+        )
 
     @property
     def _full(self) -> Joint:

@@ -53,7 +53,7 @@ class StudyWithinGroups(PairColumns, StudyQuestion):
 
     @property
     def compared_values(self) -> int | None:
-        inside = self.inner.compared_values
+        inside = self.inner.compared_values if self.inner.compares_margins else None
         return None if inside is None else inside * (self.question.by.size or 1)
 
     # --- the plan and the population -------------------------------------------------------------
