@@ -61,7 +61,7 @@ class TableWorkload:
         return sum(contrasts * math.sqrt(gain) for gain, contrasts in self.blocks.values()) ** 2 / most - self.spread
 
     def information(self, views: Mapping[Names, float], spreads: Mapping[Names, float]) -> dict[Names, float]:
-        """What one report tells on average about each contrast of a block, for shares of views.
+        """The average information of one report about each contrast of a block, for shares of views.
 
         `spreads` is 1 / a_V of each view.
         """

@@ -27,7 +27,7 @@ from sottovoce.estimate.distribution.expected import ExpectedDistribution
 from sottovoce.protocols.nested.parallel import MOST_WEIGHT, Branch, Parallel
 from sottovoce.study import search
 from sottovoce.study.effects import effect_texts
-from sottovoce.study.experiments.planned import asked_in_arms, in_all, in_smallest
+from sottovoce.study.experiments.planned import asked_in_arms, in_all, in_smallest, smallest_seen
 from sottovoce.study.goals import StudyGoal, read_goals
 from sottovoce.study.plan import MOST, Plan, plan
 from sottovoce.study.planners.distribution import DESIGNED, ROUNDS, built_for, expected_of
@@ -356,11 +356,7 @@ class _Planner:
         width = self._width(asked, question_plan)
         size = None if goal is None else goal.half_width
         first = next(one.name for one in self.study.questions if one.name in report.names)
-        experiment = self.study.experiment
-        seen = None
-        if experiment is not None:
-            compared = study_question(asked).compared_width(question_plan, self._prior(asked), self.level)
-            seen = None if compared is None else experiment.smallest_difference(asked, compared, self.level)
+        seen = smallest_seen(self.study.experiment, asked, question_plan, self._prior(asked), self.level)
         everyone = in_all(self.study, n)
         shared = report.expected is not None
         return PlannedQuestion(asked, everyone, question_plan, width, other, size, first, shared, seen)

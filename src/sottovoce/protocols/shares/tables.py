@@ -53,14 +53,14 @@ class TableDesign(Protocol):
 
     @abstractmethod
     def information(self, names: Names) -> float:
-        """What one report tells on average about each contrast of the interaction of these attributes.
+        """The average information of one report about each contrast of the interaction of these attributes.
 
         At equal shares. One over it is the variance of the contrast from one report, times the cells of the table.
         """
 
     @abstractmethod
     def supports(self, names: Names) -> float:
-        """How many reports of one participant on average may mean a cell of these attributes, at equal shares."""
+        """The average number of reports of one participant that may mean a cell, at equal shares."""
 
     def lower_bound(self) -> float:
         """The least total variance that any one-round method can have with this budget; see `variance`."""

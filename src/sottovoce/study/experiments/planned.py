@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from sottovoce.core.asked import Asked
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.round import Protocol
 from sottovoce.estimate.evidence import deviate
@@ -16,6 +17,7 @@ from sottovoce.study.power.watched import LOOKS, WatchedLaw, bets_of
 from sottovoce.study.questions import study_question
 
 if TYPE_CHECKING:
+    from sottovoce.study.plan import Plan
     from sottovoce.study.study import Study
     from sottovoce.study.study_plan import PlannedQuestion, StudyPlan
 
@@ -74,6 +76,16 @@ def experiment_texts(plan: StudyPlan) -> list[str]:
                 f" {size(watched)} for the same probability."
             )
     return said
+
+
+def smallest_seen(
+    experiment: StudyExperiment | None, asked: Asked, plan: Plan, prior: Any, level: float
+) -> float | None:
+    """The smallest difference between arms that is seen with power 0.8, by a plan of the smallest arm."""
+    if experiment is None:
+        return None
+    width = study_question(asked).compared_width(plan, prior, level)
+    return None if width is None else experiment.smallest_difference(asked, width, level)
 
 
 def watched_difference(plan: StudyPlan, one: PlannedQuestion) -> float | None:

@@ -128,7 +128,7 @@ class TestOf:
 
     @property
     def effect(self) -> str:
-        """What is seen, before its number."""
+        """The name of the effect, before its number."""
         return "Cramer's V" if self.of_tables else "difference"
 
     @property

@@ -68,7 +68,7 @@ class StudyDistribution(StudyQuestion):
         return self.question.domain.choices is not None
 
     def compared_width(self, plan: Plan, prior: Any, level: float) -> float | None:
-        """Of numbers, that of the mean; unknown where some give a reason for no answer."""
+        """The width of the mean, for numbers; unknown where some give a reason for no answer."""
         if self.compares_margins:
             return self.half_width(plan, level)
         procedure, domain = plan.best.procedure, self.question.domain
