@@ -9,7 +9,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.core.channel import Each
+from sottovoce.core.domain import KeyValue
 from sottovoce.core.registry import fits
+from sottovoce.core.registry import mechanism as registered
 from sottovoce.core.statistic.each import CountEach
 from sottovoce.core.statistic.joint import CountJoint
 from sottovoce.core.statistic.moments import Moments
@@ -91,6 +93,24 @@ def test_of_codes_that_were_asked_about_no_more_are_supported() -> None:
         wrong = cells.copy()
         wrong[place] += change
         refused(flip, wrong, match)
+
+
+@for_each("name", ["key-mask", "key-cells"])
+def test_reports_about_keys_or_ends_have_the_elements_of_their_kind(name: str) -> None:
+    films = KeyValue(["ant", "bee", "cat", "dog"], sv.Integers(1, 5), 2)
+    mechanism = registered(name, films, epsilon=1)
+    cells = mechanism.tally(mechanism.privatize([{"ant": 3}, {"bee": 5, "cat": 1}, {}] * 100, seed=1)).cells
+    assert sv.Tally(mechanism, 300, cells).n == 300
+    about_ends = cells[0]
+    for place, count in ((1, 301 - about_ends), (7, about_ends + 1), (0, 301 - cells[1:7].max()), (0, 0)):
+        wrong = cells.copy()
+        wrong[place] = count
+        refused(mechanism, wrong, "No 300 reports", 300)
+    if name == "key-mask":  # a report about cells contains all elements of a cell, or none
+        for place in (1, 7):
+            wrong = cells.copy()
+            wrong[place] -= 1
+            refused(mechanism, wrong, "No 300 reports", 300)
 
 
 def test_groups_parts_and_combinations_have_all_reports_once() -> None:

@@ -79,7 +79,7 @@ class Tally:
         cells.setflags(write=False)
         # Simulations may draw each cell from its own law, independently of the others (`simulate_cells(joint=False)`).
         check_limits(limits if not self.simulated else limits._replace(sums=()), n, cells)
-        if self.mechanism.statistic.impossible(self.mechanism.channel, cells):
+        if self.mechanism.statistic.impossible(self.mechanism.channel, cells, n):
             raise MismatchError(f"No {n} reports of this mechanism have the sums of this tally.")
         object.__setattr__(self, "n", n)
         object.__setattr__(self, "cells", cells)

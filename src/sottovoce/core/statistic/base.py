@@ -53,6 +53,6 @@ class Statistic(Declared, ABC):
     def limits(self, channel: Channel) -> Limits:
         """The bounds and the total that a tally must keep."""
 
-    def impossible(self, channel: Channel, cells: Any) -> bool:
-        """Whether no reports give these integers, a sequence or an array, although they keep the limits."""
+    def impossible(self, channel: Channel, cells: Any, n: int) -> bool:
+        """Whether no n reports give these integers, a sequence or an array, although they keep the limits."""
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words
 from sottovoce.core.channel.facets import facet, need
@@ -38,6 +38,17 @@ class CountEnds(Statistic):
 
     def limits(self, channel: Channel) -> Limits:
         return Limits()
+
+    def impossible(self, channel: Channel, cells: Any, n: int) -> bool:
+        """Whether an element is in more reports than there are of its kind, or a kind has other totals than its reports."""
+        about_ends, start = int(cells[0]), 1
+        for sets, reports in zip(item_channels(channel), (n - about_ends, about_ends), strict=True):
+            counts = list(map(int, cells[start : start + sets.elements]))
+            # A report about cells contains all elements of a cell, or none, so only without cells the total is known.
+            if max(counts) > reports or (not sets.publics and sum(counts) != sets.picked * reports):
+                return True
+            start += sets.elements
+        return False
 
 
 def key_ends(channel: Channel) -> KeyEnds:

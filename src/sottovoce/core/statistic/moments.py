@@ -48,7 +48,7 @@ class Moments(Statistic):
     def limits(self, channel: Channel) -> Limits:
         return Limits(most=tuple(y**a * z**b for y, z in _largest(channel) for a, b in POWERS), rows=len(POWERS))
 
-    def impossible(self, channel: Channel, cells: Any) -> bool:
+    def impossible(self, channel: Channel, cells: Any, n: int) -> bool:
         """Sums of squares and products keep the inequalities of variances and of numbers within their ranges."""
         starts = range(0, len(cells), len(POWERS))
         return not all(
