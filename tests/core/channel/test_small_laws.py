@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ import pytest
 
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import (
+    AskedKey,
+    AskedOptions,
     Bits,
     Block,
     Chain,
@@ -26,13 +29,17 @@ from sottovoce.core.channel import (
     HalfSpace,
     HashMap,
     Hints,
+    Hitting,
     Keyed,
+    KeyEnds,
     Mix,
     Noise,
     Public,
     Rounding,
     SampledCoordinates,
+    SampledKey,
     Signs,
+    Spread,
     Subset,
     Table,
     Then,
@@ -41,6 +48,7 @@ from sottovoce.core.channel import (
 )
 from sottovoce.core.channel.closed_forms import delta, extremes
 from sottovoce.core.channel.facets import Numeric, need, outputs_of, readings, rounding_of, scales_of
+from sottovoce.core.channel.vector.key_values import three_states
 from sottovoce.core.coins import TapeCoins
 from sottovoce.core.domain.sparse import Sparse
 from sottovoce.core.errors import PrivacyError, TooLargeError
@@ -49,7 +57,16 @@ from sottovoce.fast.kernels.base import Draws, empty_reports, sampler
 from sottovoce.tally.laws import law_row
 from tests.each import for_each
 
-INSTANCES = {"hints": 3, "keyed": 5, "hash": 4, "signs": 5}  # of each node, else 8
+INSTANCES = {
+    "hints": 3,
+    "keyed": 5,
+    "hash": 4,
+    "signs": 5,
+    "hitting": 5,
+    "spread": 4,
+    "key ends": 4,
+    "asked key": 5,
+}  # of each node, else 8
 Random = random.Random
 
 
@@ -189,11 +206,51 @@ def side_by_side(chance: Random) -> Each:
     return Each((subset(chance, 2), chance.choice((window, table, bits))(chance)))
 
 
+def hitting(chance: Random) -> Hitting:
+    """Sets with few and with many hits; or single elements."""
+    items, most, picked = chance.choice(((2, 1, 1), (3, 2, 1), (3, 1, 2), (3, 2, 2), (4, 2, 2), (4, 3, 3)))
+    every, without = comb(items + most, picked), comb(items, picked)
+    return Hitting(items, most, picked, above(chance, 1 - Fraction(without, every)))
+
+
+def spread(chance: Random) -> Spread:
+    """Two items in two cells, which short ids list; two elements may share a cell."""
+    most, picked = chance.choice(((1, 1), (1, 2), (2, 1), (2, 2)))
+    return Spread(2, Hitting(2, most, picked, above(chance, Fraction(9, 10))), 2)
+
+
+def options(chance: Random) -> AskedOptions:
+    items, most, asked = chance.choice(((2, 1, 1), (3, 2, 1), (2, 2, 2), (3, 3, 2)))
+    return AskedOptions(items, most, subset(chance, 1 << asked), 2)
+
+
+def key_ends(chance: Random) -> KeyEnds:
+    keys, most = chance.choice(((2, 1), (2, 2)))
+    plain, ends = (Hitting(items, most, 1, above(chance, Fraction(1, 2))) for items in (keys, 2 * keys))
+    return KeyEnds(Sparse(keys, most, 1), chance.randrange(1, UNIT), plain, ends)
+
+
+def asked_key(chance: Random) -> AskedKey:
+    keys, most = chance.choice(((2, 1), (3, 2), (4, 3)))
+    inner = Table(three_states(Fraction(chance.randrange(2, 20)), Fraction(chance.randrange(3, 5), 2)))
+    return AskedKey(Sparse(keys, most, 1), chance.choice((inner, table(chance, 3))), 2)
+
+
+def sampled_key(chance: Random) -> SampledKey:
+    """A neutral law that is now too small, now too large for the numbers behind the key."""
+    keys, most = chance.choice(((2, 1), (2, 2), (3, 2)))
+    inner = Then(Rounding(-1, 1, 1), chance.choice((subset(chance, 2), table(chance, 2))))
+    return SampledKey(
+        Sparse(keys, most, 1), Keyed(subset(chance, keys + most), inner, parts(chance, outputs_of(inner) or 0))
+    )
+
+
 NODES: dict[str, Callable[[Random], Channel]] = {
     "subset": subset, "wide subset": wide_subset, "window": window, "table": table, "noise": noise, "mix": mix,
     "rounded": rounded, "keyed": keyed, "bits": bits, "chain": memoised, "hash": hashed, "block": block, "some": some,
     "half-space": half_space, "signs": signs, "hints": hints, "each": side_by_side, "composed": composed,
-    "rappor": rappor,
+    "rappor": rappor, "hitting": hitting, "spread": spread, "options": options, "key ends": key_ends,
+    "asked key": asked_key, "sampled key": sampled_key,
 }  # fmt: skip
 
 
@@ -205,6 +262,8 @@ def instances(kind: str) -> list[Channel]:
 def codes_of(channel: Channel) -> list[Any]:
     """All codes, and of numbers some between the grid points."""
     codes = list(channel.codes())
+    if isinstance(channel, (KeyEnds, AskedKey, SampledKey)):
+        return codes + [tuple((place, number * Fraction(3, 8)) for place, number in code) for code in codes if code]
     return codes + [a + (b - a) * Fraction(3, 8) for a, b in pairwise(codes)] if rounding_of(channel) else codes
 
 
@@ -237,7 +296,8 @@ def check_whole_law(channel: Channel, laws: dict[Any, dict[Any, Fraction]]) -> N
     grid = [laws[code] for code in channel.codes()]
     if not channel.publics:
         columns = [[one.get(((0, 0), y), Fraction(0)) for one in grid] for y in range(outputs_of(channel) or 0)]
-        if not isinstance(channel, Chain):  # of which each report is drawn from a memo
+        # Of a chain each report is drawn from a memo; rows of a law are by index.
+        if channel.codes_are_indices and not isinstance(channel, Chain):
             rows = [[float(column[place]) for column in columns] for place in range(len(grid))]
             assert np.array([law_row(channel, code) for code in range(len(grid))]) == pytest.approx(
                 np.array(rows), 1e-9
