@@ -26,6 +26,7 @@ from sottovoce.estimate.heterogeneity import of_parts
 from sottovoce.estimate.series.series import Series
 from sottovoce.estimate.survey.design import Survey
 from tests.estimate.numbers import LEVEL, PEOPLE, UNEVEN, of_estimate, said
+from tests.estimate.requested_numbers import FAMILIES as REQUESTED
 
 FILE = Path(__file__).parent / "golden" / "further.json"
 Calls = Iterator[tuple[str, Callable[[], Any]]]
@@ -252,7 +253,7 @@ def surveys() -> Calls:
 
 FAMILIES: dict[str, Callable[[], Calls]] = {
     "sets": sets, "boxes": boxes, "circle": circle, "sparse": sparse, "half_sets": half_sets, "compared": compared,
-    "named_tests": named_tests, "tables": tables, "surveys": surveys,
+    "named_tests": named_tests, "tables": tables, "surveys": surveys, **REQUESTED,
 }  # fmt: skip
 
 
