@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 import sottovoce as sv
-from sottovoce.client.sealing import PURPOSE, inner_bytes
+from sottovoce.client.sealing import PURPOSE, inner_bytes, opening_of
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.core.round import Arm, Round
@@ -28,33 +31,35 @@ PUBLISHED = {
     "sealed": "1afa08d3dec047a643885163f1180476fa7ddb54c6a8029ea33f95796bf2ac4a"
     "1c5250d8034ec2b784ba2cfd69dbdb8af406cfe3ff938e131f0def8c8b60b4db21993c62ce81883d2dd1b51a28",
 }
+REPEATED, START = 4, date(2027, 3, 1)
 # Points of small order (RFC 7748, section 6.1): zero, one, and one that is zero modulo the prime.
 WEAK = [bytes(32).hex(), (1).to_bytes(32, "little").hex(), ((1 << 255) - 19).to_bytes(32, "little").hex()]
 
 
 def seals() -> dict[str, Any]:
     """The published vector, reports of a study, and keys that are refused."""
-    return {"published": PUBLISHED, "good": [report(number) for number in range(4)], "weak": WEAK}
+    return {"published": PUBLISHED, "good": [report(number) for number in range(5)], "weak": WEAK}
 
 
 def report(number: int) -> dict[str, Any]:
-    """A report of a study with two arms of other widths, half of them with invitations."""
+    """A report of a study with two arms of other widths, some of them with invitations; the last one is repeated."""
     private = X25519PrivateKey.from_private_bytes(_bytes("private", number))
     public = private.public_key().public_bytes_raw()
-    found = manifest(public.hex(), invited=number % 2 == 1)
+    found = manifest(public.hex(), invited=number % 2 == 1, repeat=Repeat(7, 300, 300) if number == REPEATED else None)
     secret, token = _bytes("secret", number), _bytes("token", number)[:16] if number % 2 else b""
-    width = (1, 2)[number // 2]
-    batch = Batch(found.prefix, 2000, 1, number // 2, _bytes("id", number)[:16], bytes([number] * width), token)
+    arm, epoch = number // 2 % 2, 258 if number == REPEATED else 0
+    width = (1, 2)[arm]
+    batch = Batch(found.prefix, epoch, 1, arm, _bytes("id", number)[:16], bytes([number] * width), token)
     plain = batch.to_cbor()
     filled = (len(plain).to_bytes(2, "big") + plain).ljust(inner_bytes(found), b"\0")
-    sealed = found.prefix + seal(public, PURPOSE + bytes.fromhex(found.hash), filled, secret)
+    sealed = opening_of(found, batch) + seal(public, PURPOSE + bytes.fromhex(found.hash), filled, secret)
     if unseal(private, found, sealed) != batch:
         raise AssertionError("The library's own HPKE opens it.")
     parts = {"private": private.private_bytes_raw(), "secret": secret, "plain": plain, "sealed": sealed}
-    return {"content": found.content.decode(), **{name: one.hex() for name, one in parts.items()}}
+    return {"content": found.content.decode(), "epoch": epoch, **{name: one.hex() for name, one in parts.items()}}
 
 
-def manifest(public: str, *, invited: bool) -> Manifest:
+def manifest(public: str, *, invited: bool, repeat: Repeat | None = None) -> Manifest:
     """Of a study that goes through a shuffler."""
     asked = [
         sv.Asked("smoker", sv.Frequency(sv.Categories(["yes", "no"])), "Do you smoke?"),
@@ -63,11 +68,15 @@ def manifest(public: str, *, invited: bool) -> Manifest:
     about = {"owner": "Institute", "contact": "privacy@example.org", "purpose": "How people sleep.", "unit": "person"}
     collection = Collection(sealed_for=public, batch=100, invitations=invited)
     plan = sv.Study("sleep", questions=asked, epsilon="1", collection=collection, **about)
+    facts = plan.facts
+    if repeat is not None:
+        days = {"start": START.isoformat(), "end": repeat.end(START).isoformat()}
+        facts = replace(facts, **days, repeat=repeat, lifetime=repeat.lifetime(facts.epsilon))
     arms = (
         Arm("smoker", sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=1)),
         Arm("cups", sv.mechanism("oue", sv.Integers(0, 11), epsilon=1)),
     )
-    return Manifest(plan.facts, plan.questions, Round(arms))
+    return Manifest(facts, plan.questions, Round(arms))
 
 
 def seal(key: bytes, info: bytes, plain: bytes, secret: bytes, known: bytes = b"") -> bytes:

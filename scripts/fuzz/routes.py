@@ -75,12 +75,12 @@ def target(folder: Path) -> Iterator[Application]:
             collector.writer.stop()
 
 
-def sealed_body(running: RunningStudy, epoch: int, kind: int, given: bytes) -> bytes:
+def sealed_body(running: RunningStudy, kind: int, given: bytes) -> bytes:
     """A seal that a device made, one that cannot be opened, or anything behind the right prefix."""
     manifest = running.manifest
     if kind == 1:
         return manifest.prefix + given
-    made = seal(manifest, Batch(manifest.prefix, epoch, 1, 0, secrets.token_bytes(16), b"\x01"))
+    made = seal(manifest, Batch(manifest.prefix, 0, 1, 0, secrets.token_bytes(16), b"\x01"))
     return made if kind == 2 else made + made[:-1] + bytes([made[-1] ^ 1])
 
 
@@ -115,7 +115,7 @@ def run(app: Application, examples: int, *, seconds: float | None = None) -> int
                 if real and "study" in (case.path_parameters or {}):
                     case.path_parameters["study"] = running.name
                 if real and running is sealed:
-                    case.body = sealed_body(running, epoch, real, str(case.body).encode())
+                    case.body = sealed_body(running, real, str(case.body).encode())
                 elif real > 1 and isinstance(case.body, dict) and "manifest" in case.body:
                     body = {**case.body, "manifest": running.manifest.prefix.hex(), "round": 1, "arm": 0}
                     case.body = {**body, "epoch": epoch}

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -17,10 +20,11 @@ from starlette.testclient import TestClient
 
 from sottovoce.client import Untimed
 from sottovoce.client.participant import Participant
-from sottovoce.client.sealing import SEAL_BYTES, seal, sealed_bytes
+from sottovoce.client.sealing import SEAL_BYTES, seal, sealed_bytes, wave_of
 from sottovoce.client.transport import HttpTransport, Interrupted, Reply
 from sottovoce.core.errors import CollectorError, ParameterError, PrivacyError, ReportError, SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
+from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.core.exchange.study_facts import Collection
 from sottovoce.core.exchange.wire import Batch
 from sottovoce.service.app import Application
@@ -48,11 +52,11 @@ def manifest(**changes: object) -> Manifest:
     return sleep(collection=Collection(sealed_for=PUBLIC, batch=3), **changes)
 
 
-def sealed_by_devices(study: Manifest, count: int) -> list[bytes]:
+def sealed_by_devices(study: Manifest, count: int, answers: Any = ANSWERS) -> list[bytes]:
     transport = Scripted(manifest=study)
     for _ in range(count):
         device = Participant(None, tick=Untimed(), transport=transport)
-        assert device.answer(study, ANSWERS, url=URL).state == "accepted"
+        assert device.answer(study, answers, url=URL).state == "accepted"
     assert {(url, kind) for url, _, kind in transport.bodies} == {(f"{URL}/sealed", "application/octet-stream")}
     return [body for _, body, _ in transport.bodies]
 
@@ -67,7 +71,49 @@ def test_the_collector_alone_opens_what_devices_seal(key) -> None:
     assert all(
         batch.ids not in body and body.startswith(study.prefix) for batch, body in zip(batches, bodies, strict=True)
     )
+    assert {batch.epoch for batch in batches} == {0}  # a day is read by the collector: on it a report may be alone
     assert public_key(key) == PUBLIC and SEAL_BYTES == 48
+
+
+def weekly(**more: Any) -> Manifest:
+    """A sealed study of three weekly waves, of which the second begins today."""
+    start = datetime.now(UTC).date() - timedelta(7)
+    repeat = Repeat(7, 3, 1)
+    facts = {"start": start.isoformat(), "end": repeat.end(start).isoformat(), "repeat": repeat, "unit": "person"}
+    study = manifest(**more)
+    return replace(study, facts=replace(study.facts, **facts, lifetime=repeat.lifetime(study.facts.epsilon)))
+
+
+def test_reports_of_different_waves_are_mixed_apart(tmp_path: Path, key) -> None:
+    """The collector reads the wave: a late report among those of the next wave would be hidden by nobody."""
+    study, collecting = weekly(), []
+    relay = relay_of(tmp_path / "mixer", Collecting(study))
+    (sealed,) = sealed_by_devices(study, 1)
+    assert len(sealed) == sealed_bytes(study) and wave_of(study, sealed) == 1 == unseal(key, study, sealed).epoch
+    with pytest.raises(ReportError):
+        unseal(key, study, sealed[:9] + b"\0" + sealed[10:])  # of another wave than stands before it
+    client = TestClient(relay.application())
+    batch = unseal(key, study, sealed)
+    path = f"/v1/studies/{study.hash[:16]}/sealed"
+    for wave, count in ((0, 1), (1, 4)):
+        for _ in range(count):
+            one = seal(study, replace(batch, epoch=wave, ids=os.urandom(16)))
+            assert client.post(path, content=one).status_code == 200
+    refused = client.post(path, content=seal(study, replace(batch, epoch=2)))
+    assert refused.status_code == 400  # not before its wave: made-up waves would fill the file
+    relay._send = lambda study, body: collecting.append(body)  # type: ignore[method-assign]
+    assert relay.pass_on() == 4 and sorted(relay.mixer.waiting().values()) == [1]
+    assert {one.epoch for one in unseal_all(key, study, collecting[0]) if one} == {1}
+
+
+def test_sealed_reports_that_waited_for_days_are_counted(tmp_path: Path, key) -> None:
+    """A small study may need days for a batch: its reports do not name the day, so they are not too late."""
+    with sealed_study(tmp_path, key) as (collector, to_collector, name, url):
+        study = collector.study(name).manifest
+        collector.writer._today = lambda: datetime.now(UTC).date() + timedelta(20)
+        body = b"".join(sealed_by_devices(study, 5, {"type": "owl"}))
+        said = json.loads(to_collector.post(f"{url}/sealed", body, "application/octet-stream").body)
+        assert said == {"accepted": 5, "duplicates": 0, "failed": []}
 
 
 def test_a_retry_sends_the_same_seal(tmp_path: Path) -> None:
@@ -370,17 +416,15 @@ def test_made_up_seals_fail_alone(tmp_path: Path, key) -> None:
         study = collector.study(name).manifest
         with collector.store.transaction() as work:
             tokens = [bytes.fromhex(one) for one in invite(work, collector.study(name).number, study.hash, 3)]
-        today = study.facts.collection.epoch(collector.today())
         width = collector.study(name).arm_counts[0].width
         good = [
-            Batch(study.prefix, today, 1, 0, bytes([place]) * 16, bytes(width), token)
-            for place, token in enumerate(tokens)
+            Batch(study.prefix, 0, 1, 0, bytes([place]) * 16, bytes(width), token) for place, token in enumerate(tokens)
         ]
         bad = [
             replace(good[0], ids=b"x" * 16, tokens=b""),
             replace(good[0], ids=b"y" * 16, arm=9),
             replace(good[0], ids=b"z" * 16, round=5),
-            replace(good[0], ids=b"w" * 16, epoch=today + 9),
+            replace(good[0], ids=b"w" * 16, epoch=1),
         ]
         made = [bad[0], good[0], bad[1], good[1], bad[2], bad[3], good[2]]
         body = b"".join(seal(study, one) for one in made)
@@ -403,8 +447,7 @@ def test_made_up_seals_fail_alone(tmp_path: Path, key) -> None:
 def test_a_busy_collector_gets_the_batch_again_whatever_a_stranger_sealed(tmp_path: Path, key) -> None:
     with sealed_study(tmp_path, key, most_waiting=2) as (collector, to_collector, name, url):
         study = collector.study(name).manifest
-        today = study.facts.collection.epoch(collector.today())
-        one = Batch(study.prefix, today, 1, 0, bytes(16), bytes(collector.study(name).arm_counts[0].width))
+        one = Batch(study.prefix, 0, 1, 0, bytes(16), bytes(collector.study(name).arm_counts[0].width))
         made = [replace(one, ids=bytes([place]) * 16, arm=9 if place == 0 else 0) for place in range(8)]
         body = b"".join(seal(study, one) for one in made)
         gate = threading.Event()

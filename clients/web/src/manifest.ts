@@ -275,6 +275,11 @@ export class Manifest {
     return this.arms[arm]!.mechanism.domain.encode(this.asked(arm).answer(value));
   }
 
+  /** Whether reports say when they were made: sealed ones do only if waves need it. */
+  get tellsEpoch(): boolean {
+    return !!this.facts.repeat || !this.facts.collection.sealedFor;
+  }
+
   /** The number of the epoch of a moment. */
   epoch(now: number): number {
     const { start, repeat, collection } = this.facts;

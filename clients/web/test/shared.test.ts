@@ -146,7 +146,7 @@ test("seals", () => {
   expect(hex(seal(key!, info!, plain!, secret!, known))).toBe(published.sealed);
   for (const vector of good) {
     const manifest = Manifest.fromSpec(vector.content);
-    expect(hex(sealed(manifest, unhex(vector.plain), unhex(vector["secret"])))).toBe(vector.sealed);
+    expect(hex(sealed(manifest, vector.epoch, unhex(vector.plain), unhex(vector["secret"])))).toBe(vector.sealed);
   }
   for (const one of weak) expect(refused(() => seal(unhex(one), info!, plain!, secret!)), one).toBe(true);
 });

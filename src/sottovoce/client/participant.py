@@ -437,6 +437,5 @@ def _random_id(coins: Coins) -> bytes:
 
 def _body(manifest: Manifest, entry: Outgoing) -> bytes:
     """Bytes to send: a batch of one report, sealed for the collector where the study has a shuffler."""
-    if manifest.facts.collection.sealed_for is None:
-        return entry.batch.to_cbor()
-    return seal(manifest, entry.batch)
+    batch = entry.batch if manifest.facts.tells_epoch else replace(entry.batch, epoch=0)
+    return batch.to_cbor() if manifest.facts.collection.sealed_for is None else seal(manifest, batch)

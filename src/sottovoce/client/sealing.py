@@ -2,7 +2,8 @@
 
 HPKE (RFC 9180) with X25519, HKDF-SHA-256 and ChaCha20-Poly1305. The hash of the manifest is the `info` of the seal, so
 a report that was sealed for one round cannot be passed off as one of another. Before the seal stand the first bytes
-of that hash, by which the shuffler knows which reports to mix. A device needs the package `cryptography` for this.
+of that hash, and in repeated studies the wave: the shuffler mixes reports for which both are equal. A device needs the
+package `cryptography` for this.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sottovoce.core.late import load
 
 PURPOSE = b"sottovoce sealed report 1|"
 SEAL_BYTES = 32 + 16  # the encapsulated key and the tag
+WAVE_BYTES = 2
 LENGTH_BYTES = 2  # bytes that say how long the batch is, before what fills it up
 
 
@@ -47,9 +49,30 @@ def inner_bytes(manifest: Manifest) -> int:
     return LENGTH_BYTES + len(longest.to_cbor())
 
 
+def open_bytes(manifest: Manifest) -> int:
+    """The length of what stands before a seal, in the clear."""
+    return PREFIX_BYTES + (0 if manifest.facts.repeat is None else WAVE_BYTES)
+
+
 def sealed_bytes(manifest: Manifest) -> int:
-    """The length of a sealed report, with the prefix of its manifest."""
-    return PREFIX_BYTES + SEAL_BYTES + inner_bytes(manifest)
+    """The length of a sealed report, with what stands before it."""
+    return open_bytes(manifest) + SEAL_BYTES + inner_bytes(manifest)
+
+
+def opening_of(manifest: Manifest, batch: Batch) -> bytes:
+    """What stands before the seal of a report: the prefix of its manifest, and the wave of a repeated study.
+
+    The collector reads the wave of a report. Among reports of other waves it would be hidden by nobody, so a shuffler
+    mixes the reports of each wave by themselves.
+    """
+    if manifest.facts.repeat is None:
+        return manifest.prefix
+    return manifest.prefix + batch.epoch.to_bytes(WAVE_BYTES, "big")
+
+
+def wave_of(manifest: Manifest, sealed: bytes) -> int:
+    """The wave that stands before a seal; 0 in a study that is asked once."""
+    return int.from_bytes(sealed[PREFIX_BYTES : open_bytes(manifest)], "big")
 
 
 def seal(manifest: Manifest, batch: Batch) -> bytes:
@@ -64,4 +87,4 @@ def seal(manifest: Manifest, batch: Batch) -> bytes:
         encrypted: bytes = suite().encrypt(filled, public, info=info(manifest))
     except ValueError:  # a point of small order: everyone could open what is sealed for it
         raise PrivacyError("The collector's key of this study seals nothing, so this device does not answer.") from None
-    return manifest.prefix + encrypted
+    return opening_of(manifest, batch) + encrypted

@@ -31,16 +31,15 @@ def arms(manifest: Manifest) -> list[ArmFacts]:
 
 
 def behind_shuffler(manifest: Manifest) -> str | None:
-    """The privacy loss of a report in the smallest batch of the shuffler, or None without a shuffler."""
+    """The privacy loss of a report in the smallest batch of the shuffler, or None where nothing smaller is claimed."""
     batch = manifest.facts.collection.batch
     return None if batch is None else _shuffled(manifest, batch)
 
 
 @lru_cache(maxsize=256)
-def _shuffled(manifest: Manifest, batch: int) -> str:
+def _shuffled(manifest: Manifest, batch: int) -> str | None:
     amplified = StudyAccount.of(manifest, participants=batch).amplified
-    assert amplified is not None
-    return amplified.text()
+    return None if amplified is None else amplified.text()
 
 
 def are_made(manifest: Manifest) -> bool:

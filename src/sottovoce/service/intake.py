@@ -66,7 +66,8 @@ class _Column:
 
 def epoch_problem(running: RunningStudy, epoch: int, today: date) -> str | None:
     """The problem of an epoch, or None."""
-    counted = running.manifest.facts.counted(today)
+    facts = running.manifest.facts
+    counted = facts.counted(today) if facts.tells_epoch else range(1)
     return TOO_OLD if epoch < counted.start else IN_FUTURE if epoch >= counted.stop else None
 
 

@@ -41,13 +41,14 @@ export interface Entry {
 }
 
 /** Seals a report for the collector of a manifest, with a one-time key. */
-export type Seal = (manifest: Manifest, plain: Uint8Array, secret: Uint8Array) => Uint8Array;
+export type Seal = (manifest: Manifest, epoch: number, plain: Uint8Array, secret: Uint8Array) => Uint8Array;
 
 export function bodyOf(entry: Omit<Entry, "body">, manifest: Manifest, seal?: Seal, secret?: Uint8Array): string {
-  const { epoch, round, arm } = entry;
+  const { round, arm } = entry;
+  const epoch = manifest.tellsEpoch ? entry.epoch : 0;
   const bytes = { ids: unhex(entry.id), payloads: unhex(entry.payload), tokens: unhex(entry.token) };
   const plain = toCbor({ manifest: manifest.prefix, epoch, round, arm, ...bytes });
-  return hex(seal ? seal(manifest, plain, secret ?? randomBytes(32)) : plain);
+  return hex(seal ? seal(manifest, epoch, plain, secret ?? randomBytes(32)) : plain);
 }
 
 const PLAIN: RequestInit = {

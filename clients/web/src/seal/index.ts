@@ -16,10 +16,14 @@ function innerBytes({ prefix, arms, facts }: Manifest): number {
   return 2 + toCbor({ manifest: prefix, ...numbers, ids: new Uint8Array(16), payloads, tokens }).length;
 }
 
-/** A batch of one report, which only the collector that the manifest names can read; all are equally long. */
-export function sealed(manifest: Manifest, plain: Uint8Array, secret: Uint8Array): Uint8Array {
+/**
+ * A batch of one report, which only the collector that the manifest names can read; all are equally long. The wave of a
+ * repeated study stands before the seal, since the shuffler mixes each wave by itself.
+ */
+export function sealed(manifest: Manifest, epoch: number, plain: Uint8Array, secret: Uint8Array): Uint8Array {
   const filled = new Uint8Array(innerBytes(manifest));
   filled.set(join(toBytes(BigInt(plain.length), 2).reverse(), plain));
   const info = join(utf8(PURPOSE), unhex(manifest.hash));
-  return join(manifest.prefix, seal(unhex(manifest.facts.collection.sealedFor!), info, filled, secret));
+  const wave = manifest.facts.repeat ? toBytes(BigInt(epoch), 2).reverse() : new Uint8Array();
+  return join(manifest.prefix, wave, seal(unhex(manifest.facts.collection.sealedFor!), info, filled, secret));
 }

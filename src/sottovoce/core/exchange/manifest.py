@@ -249,16 +249,17 @@ class Manifest:
         sizes = [codec.payload_bytes(arm.mechanism.channel) for arm in self.stage.arms]
         least, most = min(sizes), max(sizes)
         size = f"{least}" if least == most else f"{least} to {most}"
-        shown = " and which text was shown" if self.facts.experiment else ""
+        facts = self.facts
+        shown = " and which text was shown" if facts.experiment else ""
         return [
             ("version", "of the wire format"),
             ("manifest", f"{PREFIX_BYTES} bytes of the hash of this manifest"),
-            ("epoch", "a number of the day or week of the study, the same for everyone"),
+            ("epoch", "a number of the day or week of the study, the same for everyone" if facts.tells_epoch else "0"),
             ("round", "a number"),
             ("arm", f"which question was asked{shown}; drawn from the id, not chosen"),
             ("id", f"{ID_BYTES} random bytes, drawn for this report only"),
             ("payload", f"the answer after noise, {size} bytes"),
-            *([("token", "the invitation, which is good for one report")] if self.facts.collection.invitations else []),
+            *([("token", "the invitation, which is good for one report")] if facts.collection.invitations else []),
         ]
 
 

@@ -150,6 +150,11 @@ class StudyFacts:
         assert self.start is not None
         return self.repeat.wave(date.fromisoformat(self.start), day)
 
+    @property
+    def tells_epoch(self) -> bool:
+        """Whether reports say when they were made. Sealed ones say it only if waves need it."""
+        return self.repeat is not None or self.collection.sealed_for is None
+
     def counted(self, today: date) -> range:
         """The epochs whose reports are counted on a day: the last, the current and the next one; clocks may be fast."""
         if self.repeat is None:

@@ -40,7 +40,7 @@ class CountEnds(Statistic):
         return Limits()
 
     def impossible(self, channel: Channel, cells: Any, n: int) -> bool:
-        """Whether an element is in more reports than there are of its kind, or a kind has other totals than its reports."""
+        """Whether more reports have an element than are of its kind, or those of a kind have another number of them."""
         about_ends, start = int(cells[0]), 1
         for sets, reports in zip(item_channels(channel), (n - about_ends, about_ends), strict=True):
             counts = list(map(int, cells[start : start + sets.elements]))

@@ -133,8 +133,14 @@ class StudyAccount:
     # --- what a crowd hides ----------------------------------------------------------------------
     @property
     def crowd(self) -> int | None:
-        """Those among whom a shuffler hides a report: a batch, not all participants, where the study has batches."""
-        batch = self.manifest.facts.collection.batch
+        """Those among whom a shuffler hides a report: a batch, not all participants, where the study has batches.
+
+        None where a report comes with an invitation: who handed them out can tell whose it is, in any crowd.
+        """
+        collection = self.manifest.facts.collection
+        batch = collection.batch
+        if collection.invitations:
+            return None
         return self.participants if self.participants is None or batch is None else min(self.participants, batch)
 
     @property

@@ -1,6 +1,7 @@
 """The mixer keeps sealed reports until a batch of a round is full, then sends them in random order.
 
-A row is a seal and the prefix of its manifest, found by its hash: no address, no time, no order of arrival. Which seals
+A row is a seal and what stands before it, the prefix of its manifest and its wave, found by its hash: no address, no
+time, no order of arrival. Which seals
 are a batch is written down before the first is sent, and stays until the collector has acknowledged all of them. After
 a crash the same batch is passed on again, and the collector counts it once. Seals that come meanwhile wait for the next
 batch: sent along with one that was seen before, they would be the only new ones, and hidden among themselves only.

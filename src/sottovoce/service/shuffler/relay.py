@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from sottovoce.client.sealing import sealed_bytes
+from sottovoce.client.sealing import open_bytes, sealed_bytes, wave_of
 from sottovoce.client.transport import STUDY_STATE, HttpTransport, Reply, fetch_study, plain
 from sottovoce.core.errors import CollectorError, SottovoceError
 from sottovoce.core.exchange.manifest import PREFIX_BYTES, Manifest
@@ -172,10 +172,16 @@ class Relay:
             known = await run_in_threadpool(self.manifest, study)
         if body[:PREFIX_BYTES] != known.prefix:
             return problem("outdated_manifest", manifest=known.hash)
-        if len(body) != sealed_bytes(known):
+        if len(body) != sealed_bytes(known) or not _is_due(known, body):
             raise Refused("invalid_batch")
-        await run_in_threadpool(self.mixer.take, study, known.prefix, body)
+        await run_in_threadpool(self.mixer.take, study, body[: open_bytes(known)], body)
         return JSONResponse(COUNTED)
+
+
+def _is_due(manifest: Manifest, sealed: bytes) -> bool:
+    """Whether the wave of a seal is counted today: made-up waves would fill the file."""
+    today = datetime.now(UTC).date()
+    return manifest.facts.repeat is None or wave_of(manifest, sealed) in manifest.facts.counted(today)
 
 
 def settled(reply: Reply) -> bool:

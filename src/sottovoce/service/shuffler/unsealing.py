@@ -7,7 +7,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from sottovoce.client.sealing import LENGTH_BYTES, info, sealed_bytes, suite
+from sottovoce.client.sealing import LENGTH_BYTES, info, open_bytes, opening_of, sealed_bytes, suite
 from sottovoce.core.errors import ParameterError, ReportError
 from sottovoce.core.exchange.manifest import PREFIX_BYTES, Manifest
 from sottovoce.core.exchange.study_facts import KEY_BYTES
@@ -41,7 +41,7 @@ def unseal(private: X25519PrivateKey, manifest: Manifest, sealed: bytes) -> Batc
     if len(sealed) != sealed_bytes(manifest) or sealed[:PREFIX_BYTES] != manifest.prefix:
         raise ReportError("A sealed report has the wrong length, or belongs to another manifest.")
     try:
-        filled = suite().decrypt(sealed[PREFIX_BYTES:], private, info=info(manifest))
+        filled = suite().decrypt(sealed[open_bytes(manifest) :], private, info=info(manifest))
     except (InvalidTag, ValueError):
         raise ReportError("A sealed report cannot be opened with this key and manifest.") from None
     size = int.from_bytes(filled[:LENGTH_BYTES], "big")
@@ -51,6 +51,8 @@ def unseal(private: X25519PrivateKey, manifest: Manifest, sealed: bytes) -> Batc
     batch = Batch.from_cbor(plain)
     if len(batch) != 1 or batch.manifest != manifest.prefix:
         raise ReportError("A sealed report must contain exactly one report of its manifest.")
+    if manifest.facts.repeat is not None and not sealed.startswith(opening_of(manifest, batch)):
+        raise ReportError("A sealed report is of another wave than stands before its seal.")
     return batch
 
 
