@@ -88,6 +88,7 @@ def test_several_laws_have_a_table_and_even_shares_randomized_response() -> None
         ({"prior": [0.9, 0.1, 0, 0, 0, 0], "epsilon": 1}, "tells nothing"),
         ({"prior": [1, 2], "epsilon": 1}, "'prior' parameter of compression"),
         ({"prior": "abc", "epsilon": 1}, "'prior' parameter of compression"),
+        ({"prior": [SKEWED, 1], "epsilon": 1}, "'prior' parameter of compression"),
         ({"outputs": 1, "epsilon": 1}, "'outputs' parameter of compression"),
     ],
 )

@@ -93,6 +93,8 @@ def _laws(prior: Any, k: int) -> Floats:
     must_be = f"a list of {k} weights that are not negative, or several such lists, for at most {MOST_PLANNED} codes"
     given = list(prior) if isinstance(prior, Iterable) and not isinstance(prior, (str, bytes)) else []
     listed = given if given and isinstance(given[0], Iterable) and not isinstance(given[0], str) else [given]
+    if not all(isinstance(row, Iterable) and not isinstance(row, (str, bytes)) for row in listed):
+        raise reject("prior", NAME, must_be, prior)
     rows = [[float(check_fraction("prior", NAME, weight)) for weight in row] for row in listed]
     if k > MOST_PLANNED or any(len(row) != k or min(row) < 0 or sum(row) <= 0 for row in rows):
         raise reject("prior", NAME, must_be, prior)

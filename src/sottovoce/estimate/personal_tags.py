@@ -77,7 +77,7 @@ class PersonalTags:
         """What a person's device gives to the mechanism. `personal` has the tags of that person's own sensitive
         answers; it stays on the device."""
         self.domain.encode(answer)
-        tag = personal.get(answer, answer)
+        tag = personal.get(answer, answer) if isinstance(personal, Mapping) else None
         if tag != answer and tag not in self.tags:
             raise reject("personal", OWNER, "tags of this question", None)
         return tag

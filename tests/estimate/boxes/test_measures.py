@@ -118,3 +118,13 @@ def test_wrong_measures_are_refused(wave: Any) -> None:
         measured_tally(grr, grr.privatize([1], seed=1), [1], low=0, high=5)
     with pytest.raises(sv.ParameterError, match="Give one box"):
         measured_tally(wave, reports, [1, 2, 3], low=0, high=5).queries().sum()
+
+
+@pytest.mark.parametrize(
+    "measures", [["secret"] * 20, [1j] * 20, "s" * 20, [float("nan")] * 20, [101] * 20, [[1]] * 20]
+)
+def test_measures_that_are_no_numbers_are_refused_without_being_repeated(wave: Any, measures: Any) -> None:
+    reports = wave.privatize([{"age": 1, "sex": "m"}] * 20, seed=1)
+    with pytest.raises(sv.ParameterError) as refused:
+        measured_tally(wave, reports, measures, low=0, high=100)
+    assert "secret" not in str(refused.value)

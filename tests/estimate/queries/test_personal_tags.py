@@ -110,3 +110,9 @@ def test_refusals_name_the_parameter(make: Any, message: str) -> None:
 def test_an_answer_outside_of_the_domain_is_refused() -> None:
     with pytest.raises(sv.DomainError):
         PLACES.tagged("moon", {})
+
+
+@for_each("personal", [{"park": "elsewhere"}, {"park": ["home"]}, {"park": None}, None, "home"])
+def test_a_person_has_tags_of_this_question_only(personal: Any) -> None:
+    with pytest.raises(sv.ParameterError, match="'personal'"):
+        PLACES.tagged("park", personal)

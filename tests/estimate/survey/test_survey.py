@@ -226,6 +226,7 @@ def test_refusals_of_designs():
         (Survey(strata=["x"] * 9), "stratum for each"),
         (Survey(strata=["x"] * 9 + ["y"]), "single participant"),
         (Survey(clusters=["x"] * 10), "single cluster"),
+        (Survey(strata=[["x"]] * 10), "Each stratum of a survey must be a text or a number"),
         (Survey(strata=halves, people={"x": 10}), "name every stratum"),
         (Survey(strata=halves, people={"x": 4, "y": 10}), "more reports than people"),
         (Survey(clusters=halves, people=100), "leave out 'people'"),

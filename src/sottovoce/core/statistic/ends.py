@@ -42,10 +42,12 @@ class CountEnds(Statistic):
     def impossible(self, channel: Channel, cells: Any, n: int) -> bool:
         """Whether more reports have an element than are of its kind, or those of a kind have another number of them."""
         about_ends, start = int(cells[0]), 1
-        for sets, reports in zip(item_channels(channel), (n - about_ends, about_ends), strict=True):
+        known = key_ends(channel)
+        for part, reports in ((known.plain, n - about_ends), (known.ends, about_ends)):
+            sets = need(part, Itemised)
             counts = list(map(int, cells[start : start + sets.elements]))
             # A report about cells contains all elements of a cell, or none, so only without cells the total is known.
-            if max(counts) > reports or (not sets.publics and sum(counts) != sets.picked * reports):
+            if max(counts) > reports or (not part.publics and sum(counts) != sets.picked * reports):
                 return True
             start += sets.elements
         return False

@@ -82,9 +82,12 @@ def measured_tally(
     if mechanism.question.room != Boxes.room:
         raise ParameterError("Measures are summed over boxes: use a mechanism for boxes, such as torus-wave.")
     ends = [float(check_decimal(name, "a measure", end)) for name, end in (("low", low), ("high", high))]
-    numbers = np.asarray(measure, float)
+    try:
+        numbers = np.asarray(measure, float)
+    except (TypeError, ValueError):  # no number; which text it is may be about a person
+        numbers = np.full(1, np.nan)
     if not ends[0] < ends[1] or not bool(((ends[0] <= numbers) & (numbers <= ends[1])).all()):
-        raise ParameterError("Every measure must lie between `low` and `high`, and `low` below `high`.")
+        raise ParameterError("Every measure must be a number between `low` and `high`, and `low` below `high`.")
     weighted = weighted_tally(mechanism, reports, numbers - ends[0], units=units)
     return MeasuredTally(tally(mechanism, reports), weighted, ends[0], ends[1])
 

@@ -200,5 +200,8 @@ def _numbered(column: Sequence[object] | None, n: int, what: str) -> tuple[list[
     if len(column) != n:
         raise ParameterError(f"A survey needs a {what} for each of the {n} reports. Got {len(column)}.")
     places: dict[object, int] = {}
-    codes = [places.setdefault(entry, len(places)) for entry in column]
+    try:
+        codes = [places.setdefault(entry, len(places)) for entry in column]
+    except TypeError:  # a list, for example
+        raise ParameterError(f"Each {what} of a survey must be a text or a number.") from None
     return list(places), np.array(codes, np.int64)
