@@ -19,6 +19,7 @@ PRIORS = {
     "Beta(0.5, 0.5)": sv.Prior.beta(0.5, 0.5, -1, 1),
 }
 COLUMNS = ("worst case", *PRIORS)
+OTHERS = ("designed", "bernoulli-memo")  # several rows below; single reports are those of bernoulli
 
 HEAD = """\
 # Variances of all mean mechanisms
@@ -48,7 +49,7 @@ How to read it:
 
 def mechanisms(epsilon: str) -> dict[str, sv.Mechanism]:
     """All rows of a table."""
-    rows = {name: sv.mechanism(name, RANGE, epsilon=epsilon) for name in sv.names(sv.Mean) if name != "designed"}
+    rows = {name: sv.mechanism(name, RANGE, epsilon=epsilon) for name in sv.names(sv.Mean) if name not in OTHERS}
     for objective in ("balanced", "worst-case"):
         rows[f"designed ({objective})"] = sv.mechanism("designed", RANGE, epsilon=epsilon, objective=objective)
     for name, prior in PRIORS.items():

@@ -209,7 +209,7 @@ COUNTED = {
     "keyed": Keyed(grr(5), Table([uneven(40, row) for row in range(3)]), uneven(40, 9)),
     "then": Then(grr(15), grr(15)),
     "then after a table": Then(Table([uneven(15, row) for row in range(12)]), grr(15)),
-    "chain": Chain(grr(12), grr(12)),
+    "chain": Chain(grr(12), Table([uneven(12, row) for row in range(12)])),
     "three stages": Then(grr(8), Then(grr(8), grr(8))),
 }
 

@@ -166,7 +166,7 @@ def nested_chains() -> list[tuple[str, object]]:
         ("public of public", lambda: Public(HashMap(4, 2), Public(HashMap(2, 2), bits))),
         ("then, first", lambda: Then(CHAIN, binary)),
         ("then, second", lambda: Then(binary, CHAIN)),
-        ("after rounding", lambda: Then(Rounding(0, 1, 1), CHAIN)),
+        ("bits after rounding", lambda: Then(Rounding(0, 1, 1), bits)),
         ("chain, first", lambda: Chain(CHAIN, binary)),
         ("chain, second", lambda: Chain(binary, CHAIN)),
         ("each", lambda: Each((CHAIN, binary))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.exchange.repeat import Repeat
 from sottovoce.privacy.accounting.repeats import repeat_loss
+from sottovoce.privacy.accounting.sequences import sequence_loss
 from sottovoce_experiments.over_time import devices
 from sottovoce_experiments.over_time.ldp_ids import NAMES, Division, from_counts, mean_variance, oracle, window_loss
 from sottovoce_experiments.over_time.streams import PEOPLE, stream
@@ -94,6 +96,26 @@ def test_memos_lose_their_epsilon_for_an_unchanged_value_and_more_over_sequences
     # A public hash, its memo and fresh noise lose what RAPPOR's bit with the same budgets does.
     hashed = devices.hashed_memo(3, 2, 1.0, 2.0)
     assert devices.loss(hashed, 3, 2) == pytest.approx(devices.loss(rappor, 2, 2))
+
+
+@pytest.mark.parametrize("waves", [1, 2, 4])
+def test_mechanisms_with_memos_lose_what_their_devices_lose(waves: int) -> None:
+    """Two enumerations, written apart: of shipped samplers in fractions, and of laws of devices in floats."""
+    once, numbers = math.log((math.exp(3) + 1) / (math.exp(2) + math.e)), sv.Integers(0, 2)
+    budgets: dict[str, Any] = {"epsilon": f"{once + 1e-9:.9f}", "epsilon_forever": 1}
+    cases = {
+        sv.mechanism("loloha", numbers, g=2, **budgets): devices.hashed_memo(3, 2, 1.0, 2.0),
+        sv.mechanism("bernoulli-memo", numbers, **budgets): devices.rounded_memo(3, 1.0, 2.0),
+        sv.mechanism("d-bit-flip-memo", numbers, d=1, **budgets): devices.bits_memo(3, 1, 1.0, 2.0),
+    }
+    for mechanism, device in cases.items():
+        for unchanged in (False, True):
+            exact = max(
+                sequence_loss(mechanism, waves, unchanged=unchanged, cohort=cohort)
+                for cohort in range(mechanism.cohorts)
+            )
+            assert exact == pytest.approx(devices.loss(device, 3, waves, constant=unchanged), abs=1e-6)
+        assert mechanism.epsilon_forever <= 1
 
 
 def test_votes_and_trees_of_changes_stay_within_their_budgets() -> None:

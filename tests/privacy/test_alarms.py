@@ -42,7 +42,7 @@ def test_honest_reports_raise_no_alarm_whatever_they_answer(name: str) -> None:
 
 
 # Sums of noise have no bounds, reports of memos are not independent, and every output is as likely as any other.
-UNCHECKED = {"she", "rappor", "basic-rappor", "hadamard", "projective"}
+UNCHECKED = {"she", "rappor", "basic-rappor", "loloha", "d-bit-flip-memo", "hadamard", "projective"}
 COUNTED_BY_FUNCTION = {"flh", "hrr", "shist", "hcms", "o-rr", "cms", "pcs", "o-rappor", "one-time-rappor"}
 
 

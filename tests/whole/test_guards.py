@@ -36,6 +36,7 @@ from sottovoce.tally.laws import law_row
 
 RECORD = sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 1), "c": sv.Integers(0, 1)})
 ORACLES = {  # the largest number of codes of each
+    **dict.fromkeys(("loloha", "d-bit-flip-memo"), 1 << 10),
     **dict.fromkeys(("grr", "olh", "blh", "slh", "rlh", "distortion"), 1 << 24),
     **dict.fromkeys(("subset", "sue", "oue", "unary", "the", "d-bit-flip", "rue", "rws", "projective", "urr"), 1 << 20),
     **{"hadamard": 1 << 22, "rr": 2, "flh": 1 << 23, "hrr": 1 << 23, "shist": 1 << 23, "she": 1 << 14},

@@ -160,13 +160,24 @@ export class Mechanism {
 
   /** The memo of a value, drawn once and kept; drawing it again would spend the budget again. */
   remember(value: unknown, coins: Coins = new SystemCoins(), cohort = 0n): bigint {
-    return this.rememberCode(this.domain.encode(value), coins, cohort);
+    return this.rememberCode(this.channel.mappedIn(cohort, this.domain.encode(value)), coins);
   }
 
-  rememberCode(code: Code, coins: Coins, cohort: bigint): bigint {
+  /**
+   * What a memo is kept of: the value of a cohort's map, or the grid point to which a number is rounded. The coins are
+   * the same for all values of a device, so that all numbers are rounded at the same point.
+   */
+  keptCode(code: Code, coins: Coins, cohort: bigint): Code {
+    const grid = this.channel.rounding;
+    if (!grid) return this.channel.mappedIn(cohort, code);
+    coins.begin(grid.words);
+    return grid.low.plus(grid.step.times(Fraction.of(grid.sample(code, coins))));
+  }
+
+  rememberCode(code: Code, coins: Coins): bigint {
     const [first] = this.kept();
     coins.begin(first.words);
-    return first.sample(this.channel.mappedIn(cohort, code), coins);
+    return first.sample(code, coins);
   }
 
   /** A fresh message of a device that keeps this memo, and the cohort in which it was drawn. */

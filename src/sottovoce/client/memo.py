@@ -86,13 +86,14 @@ def keep_in(
     database: sqlite3.Connection, mechanism: Mechanism, value: object, study: str = "", owner: str = ""
 ) -> Kept:
     """Keep the memo of a value inside a transaction. The device's account is charged for each value once."""
-    label = _label(mechanism, mechanism.domain.encode(value))
     mine, secret = bytes.fromhex(mechanism.fingerprint), secret_of(database)
     cohort = mechanism.draw_cohort(KeptCoins(secret, b"cohort", mine))
     database.execute("INSERT OR IGNORE INTO mechanism VALUES (?, ?, 0)", (mine, cohort))
     database.execute("UPDATE mechanism SET reports = reports + 1 WHERE fingerprint = ?", (mine,))
     (cohort,) = database.execute("SELECT cohort FROM mechanism WHERE fingerprint = ?", (mine,)).fetchone()
-    drawn = mechanism.remember(value, KeptCoins(secret, b"answer", label), cohort=cohort)
+    code = mechanism.kept_code(value, KeptCoins(secret, b"point", mine), cohort=cohort)
+    label = _label(mechanism, code)
+    drawn = mechanism.remember_code(code, KeptCoins(secret, b"answer", label))
     key = (mine, _keyed(secret, b"value", label))
     database.execute("INSERT OR IGNORE INTO answer VALUES (?, ?, ?)", (*key, _to_bytes(drawn)))
     if mechanism.ratio_forever is None:

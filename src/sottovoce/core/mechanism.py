@@ -15,7 +15,7 @@ from sottovoce.core.arithmetic.hashing import id_bytes, id_words
 from sottovoce.core.arithmetic.rational import float_up, loss, within
 from sottovoce.core.batches import Batches
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
-from sottovoce.core.channel.facets import Memoised, check_memos, facet, stages_of
+from sottovoce.core.channel.facets import Memoised, check_memos, facet, rounding_of, stages_of
 from sottovoce.core.coins import Coins, SystemCoins
 from sottovoce.core.domain.base import Domain, domain_from_spec
 from sottovoce.core.errors import MismatchError, PrivacyError, SpecError
@@ -236,14 +236,35 @@ class Mechanism(Batches):
     def remember(self, value: object, coins: Coins | None = None, *, cohort: int = 0) -> int:
         """The memo of a value, drawn once and kept; drawing it again would spend the budget again."""
         code = self.domain.encode(value)
+        self._check_cohort(cohort)
+        return self.remember_code(self._memoised.mapped_in(cohort, code), coins)
+
+    def kept_code(self, value: object, coins: Coins, *, cohort: int = 0) -> Any:
+        """What a memo is kept of: the value of a cohort's map, or the grid point to which a number is rounded.
+
+        `coins` are kept by the device and are the same for all values of a mechanism, so that all numbers are rounded
+        at the same point.
+        """
+        self._check_cohort(cohort)
+        code, grid = self._memoised.mapped_in(cohort, self.domain.encode(value)), rounding_of(self.channel)
+        if grid is None:
+            return code
+        coins.begin(grid.words)
+        return grid.codes()[grid.sample(code, coins)]  # type: ignore[index]
+
+    def remember_code(self, code: Any, coins: Coins | None = None) -> int:
+        """The memo of what `kept_code` says, drawn once and kept."""
+        first, _ = self._memoised.stages
+        source = coins if coins is not None else SystemCoins()
+        source.begin(first.words)
+        return first.sample(code, source)
+
+    @property
+    def _memoised(self) -> Memoised:
         memoised = facet(self.channel, Memoised)
         if memoised is None:
             raise PrivacyError(f"{self.name} keeps no memo: `randomize` answers.")
-        self._check_cohort(cohort)
-        first, _ = memoised.stages
-        source = coins if coins is not None else SystemCoins()
-        source.begin(first.words)
-        return first.sample(memoised.mapped_in(cohort, code), source)
+        return memoised
 
     def answer_from(
         self, memo: int, coins: Coins | None = None, *, cohort: int = 0, report_id: bytes | None = None

@@ -57,6 +57,8 @@ FREQUENCIES = {
     "basic-rappor": "mechanisms.rappor.basic_rappor:build",
     "one-time-rappor": "mechanisms.rappor.one_time_rappor:build",
     "rappor": "mechanisms.rappor.rappor:build",
+    "loloha": "mechanisms.rappor.loloha:build",
+    "d-bit-flip-memo": "mechanisms.rappor.d_bit_flip_memo:build",
     "o-rr": "mechanisms.rappor.o_rr:build",
     "o-rappor": "mechanisms.rappor.o_rappor:build",
     "cms": "mechanisms.sketch.cms:build",
@@ -65,6 +67,7 @@ FREQUENCIES = {
 }
 MEANS = {
     "bernoulli": "mechanisms.mean.bernoulli:build",
+    "bernoulli-memo": "mechanisms.mean.bernoulli_memo:build",
     "nprr": "mechanisms.mean.nprr:build",
     "three-output": "mechanisms.mean.three_output:build",
     "laplace": "mechanisms.mean.laplace:build",

@@ -39,13 +39,15 @@ def _(inner: Bits) -> tuple[float, float, int, int, bool, bool]:
 
 @position_law.register
 def _(inner: Chain) -> tuple[float, float, int, int, bool, bool]:
+    if inner.support_sizes() is not None:
+        return _of_supports(inner)
     rates, (_, _, blocks, length, _, _) = inner.bit_rate(0), position_law(inner.first)
     return float(rates.own), float(rates.other), blocks, length, False, False
 
 
 @position_law.register(Subset)
 @position_law.register(Block)
-def _(inner: Subset | Block) -> tuple[float, float, int, int, bool, bool]:
+def _of_supports(inner: Subset | Block | Chain) -> tuple[float, float, int, int, bool, bool]:
     rates = support_rates(inner)
     if rates is None:
         raise TypeError(f"The reports of a {inner.kind} channel are not read by position.")

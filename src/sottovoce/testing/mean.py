@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from sottovoce.core.channel import Channel, Rounding
-from sottovoce.core.channel.facets import Numeric, need, outputs_of, readings, rounding_of, scales_of
+from sottovoce.core.channel.facets import Numeric, need, outputs_of, readings, rounding_of, scales_of, stages_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.channel.shapes import after_rounding, is_clamped
 from sottovoce.core.domain import Interval
@@ -34,9 +34,10 @@ def instance(mechanism: Mechanism, channel: Channel) -> Mechanism:
     if rounding is None:
         raise AssertionError("Numbers are not rounded first.")
     question = Mean(Interval(rounding.low, rounding.high))
-    claimed = Decimal(MAX_EPSILON)
+    claimed, guarantee = Decimal(MAX_EPSILON), loosest(mechanism.guarantee)
+    forever = None if stages_of(channel) is None else claimed
     return Mechanism(
-        mechanism.name, question, channel, claimed, mechanism.statistic, guarantee=loosest(mechanism.guarantee)
+        mechanism.name, question, channel, claimed, mechanism.statistic, guarantee=guarantee, claimed_forever=forever
     )
 
 

@@ -2,14 +2,15 @@
 
 from fractions import Fraction
 from itertools import product
+from math import prod
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.core.channel.facets import stages_of
+from sottovoce.core.channel.facets import Memoised, need, rounding_of, stages_of
 from sottovoce.core.exact import law_of
-from sottovoce.estimate.series.covariance import memo_part, memo_variances, same_people, sampling_part
+from sottovoce.estimate.series.covariance import memo_part, memo_variances, memos_alike, same_people, sampling_part
 from sottovoce.estimate.series.series import Series
 
 RAPPOR = sv.mechanism("basic-rappor", sv.Categories(["yes", "no"]), epsilon=1)
@@ -69,6 +70,57 @@ def test_a_difference_of_memo_waves_has_the_variance_of_those_who_changed():
     assert cautious.std_errors == pytest.approx(np.sqrt(noise.sum(axis=0)))
     level = Series.of(estimates, people="same").contrast([0.5, 0.5], "mean", target="sample").std_errors ** 2
     assert level == pytest.approx((noise - memo).sum(axis=0) / 4 + memo.mean(axis=0), rel=1e-3)
+
+
+def two_waves(mechanism, answers, read):
+    """The covariance of what is read from two reports of one person, over cohorts, points of rounding and memos."""
+    first, second = stages_of(mechanism.channel)
+    memoised, moments = need(mechanism.channel, Memoised), np.zeros(3, object)
+    grid = rounding_of(mechanism.channel)
+    cuts = (
+        [Fraction(1)] if grid is None else [Fraction(place + 1, 8) for place in range(8)]
+    )  # a point, drawn up to here
+    for cohort, cut in product(range(mechanism.cohorts), cuts):
+        weight = Fraction(1, mechanism.cohorts * len(cuts))
+        codes = [memoised.mapped_in(cohort, mechanism.domain.encode(answer)) for answer in answers]
+        if grid is not None:
+            codes = [Fraction(grid.high if Fraction(code) / Fraction(grid.high) >= cut else grid.low) for code in codes]
+        laws = [law_of(lambda coins, code=code: first.sample(code, coins)).items() for code in dict.fromkeys(codes)]
+        for kept in product(*laws):
+            memo = dict(zip(dict.fromkeys(codes), kept, strict=True))
+            chance = weight * prod(probability for _, probability in kept)
+            means = [
+                sum(
+                    read(cohort, report) * probability
+                    for report, probability in law_of(lambda coins, m=memo[code][0]: second.sample(m, coins)).items()
+                )
+                for code in codes
+            ]
+            moments += np.array([means[0] * means[1], means[0], means[1]]) * chance
+    return float(moments[0] - moments[1] * moments[2])
+
+
+def test_memos_below_a_cohort_or_a_rounding_share_noise_too():
+    """Exact covariances of two reports of one person, beside the part of the variance that series treat as shared."""
+    loloha = sv.mechanism("loloha", sv.Integers(0, 2), epsilon=1, g=2)
+    own, other = loloha.channel.rates()
+    for held in (0, 1):  # the share of the code that is held, and of another
+
+        def support(cohort, report):
+            value = need(loloha.channel, Memoised).mapped_in(cohort, 0)
+            return (Fraction(report == value) - other) / (own - other)
+
+        crowd = loloha.estimate(sv.simulate_counts(loloha, [10**9 * (held == code) for code in range(3)], seed=1))
+        part = memo_variances(crowd)[0] * crowd.n
+        assert two_waves(loloha, (held, held), support) == pytest.approx(part, rel=1e-3)
+        assert 0 <= two_waves(loloha, (held, 2), support) <= part
+    number = sv.mechanism("bernoulli-memo", sv.Interval(0, 8), epsilon=1)
+    (scale,) = number.channel.scales()
+    crowd = number.estimate(number.tally(number.privatize(np.full(400_000, 3.0), seed=2)))
+    part = memo_variances(crowd)[0] * crowd.n
+    assert two_waves(number, (3, 3), lambda _, report: scale.read(report)) == pytest.approx(part, rel=0.02)
+    assert 0 <= two_waves(number, (3, 5), lambda _, report: scale.read(report)) < part
+    assert all(memos_alike(one) for one in (crowd, loloha.estimate(sv.simulate_counts(loloha, [5, 5, 5], seed=1))))
 
 
 def test_unknown_changes_are_bounded_for_every_share():

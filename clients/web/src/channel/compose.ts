@@ -105,6 +105,13 @@ function products(channel: Channel): bigint {
 }
 
 export class Then extends Composed {
+  constructor(first: Channel, second: Channel) {
+    super(first, second);
+    if (!(first instanceof Rounding) || !second.responds) return;
+    this.stages = [new Then(first, second.stages![0]), second.stages![1]];
+    this.holdsChain = true;
+  }
+
   ratio(): Fraction {
     const { first, second } = this;
     if (first instanceof Rounding || (first instanceof Table && first.reachesEveryOutput())) return second.ratio();

@@ -2,15 +2,17 @@
 import { Fraction, ONE, units } from "../core/fraction";
 import { define, valid } from "../core/read";
 import { at, Bits, bitsRatio } from "./bits";
+import { Subset } from "./finite";
 import { NODES, type Channel, type Code, type Words } from "./channel";
 import { Composed, MAPPED, Public, STAGES } from "./compose";
-import { NumberedMap } from "./maps";
+import { Asked, NumberedMap, type ChosenMap } from "./maps";
 
 /** A first stage that a device draws once for each value and keeps, and a fresh second one. */
 class Chain extends Composed {
   constructor(first: Channel, second: Channel) {
     super(first, second);
     this.stages = [first, second];
+    this.responds = this.response() !== null;
   }
 
   /** Both stages, if every bit of a report depends on one bit of the memo. */
@@ -26,8 +28,18 @@ class Chain extends Composed {
     return single ? [first, second] : null;
   }
 
+  /** Where both stages are randomized response, both together are: how often a code is sent, and any other. */
+  private response(): [Fraction, Fraction] | null {
+    const { first, second } = this;
+    if (!(first instanceof Subset && second instanceof Subset && first.w === 1n && second.w === 1n)) return null;
+    const own = first.own.times(second.own).plus(ONE.minus(first.own).times(second.other));
+    return [own, ONE.minus(own).over(Fraction.of(first.k - 1n))];
+  }
+
   /** The ratio of one report. All reports of one value together lose what the first stage loses. */
   ratio(): Fraction {
+    const response = this.response();
+    if (response) return response[0].over(response[1]);
     const stages = this.bits();
     if (!stages) return this.ratioByEntry();
     const [first, second] = stages;
@@ -37,6 +49,8 @@ class Chain extends Composed {
   }
 
   override likelihood(report: bigint, code: Code, words?: Words): Fraction {
+    const response = this.response();
+    if (response) return response[Number(report !== code)]!;
     const stages = this.bits();
     if (!stages) return super.likelihood(report, code, words);
     const [first, second] = stages;
@@ -57,15 +71,16 @@ function seen(second: Bits, place: number, rate: bigint): Fraction {
 
 /** A public map that a device draws once and keeps, above the memo of a chain. */
 class Cohorts extends Public {
-  private readonly numbered: NumberedMap;
+  private readonly numbered: ChosenMap;
 
-  constructor(map: NumberedMap, inner: Channel) {
-    valid(map instanceof NumberedMap && map.seeds <= 1n << 10n, "map");
+  constructor(map: ChosenMap, inner: Channel) {
+    valid((map instanceof NumberedMap || map instanceof Asked) && map.seeds <= 1n << 10n, "map");
     valid(inner instanceof Chain, "inner");
     super(map, inner);
     this.numbered = map;
     this.stages = inner.stages;
     this.cohorts = map.seeds;
+    this.holdsChain = true;
   }
 
   override cohort(words: Words): bigint {

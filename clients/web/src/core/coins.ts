@@ -239,7 +239,10 @@ export class SystemCoins extends Coins {
  * at a report before sending it cannot draw until one pleases.
  */
 export class KeptCoins extends Coins {
-  private readonly spans: Uint8Array[] = [];
+  /** The first spans may be known, such as those that a secret of the device decides. */
+  constructor(private readonly spans: Uint8Array[] = []) {
+    super();
+  }
   private readonly extras: bigint[] = [];
   private span = 0;
   private next = 0;

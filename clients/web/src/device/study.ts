@@ -295,11 +295,12 @@ export class Study {
     let [cohort, answer, memo]: [bigint | undefined, bigint, Drawn["memo"]] = [undefined, 0n, null];
     if (mechanism.memoised) {
       const secret = (await stores.get<Uint8Array>("device", "secret")) ?? (draft.secret ??= randomBytes(32));
-      const kept = await stores.get<string>("device", `cohort ${fingerprint}`);
-      cohort = kept === undefined ? mechanism.drawCohort(draft.cohort.rewind()) : BigInt(kept);
-      const key = hex(hmac(secret, join(unhex(fingerprint), utf8(codeText(code)))));
+      const known = await stores.get<string>("device", `cohort ${fingerprint}`);
+      cohort = known === undefined ? mechanism.drawCohort(draft.cohort.rewind()) : BigInt(known);
+      const kept = mechanism.keptCode(code, new KeptCoins([hmac(secret, unhex(fingerprint)).slice(0, 8)]), cohort);
+      const key = hex(hmac(secret, join(unhex(fingerprint), utf8(codeText(kept)))));
       const before = await stores.get<{ answer: string }>("memos", key);
-      const drawn = mechanism.rememberCode(code, draft.memo.rewind(), cohort);
+      const drawn = mechanism.rememberCode(kept, draft.memo.rewind());
       answer = before ? fromBytes(unhex(before.answer)) : drawn;
       memo = { key, answer: hex(toBytes(answer, Math.ceil(bitLength(answer) / 8) || 1)), cohort: String(cohort), secret };
     }

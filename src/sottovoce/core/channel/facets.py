@@ -339,6 +339,16 @@ class Memoised(Facet):
         """The cohort of an id."""
         return 0
 
+    @property
+    def kept(self) -> Channel:
+        """The channel from an answer to its memo."""
+        return self.stages[0]
+
+    @property
+    def holds_chain(self) -> bool:
+        """Whether the memo is that of a part, below something else that a device keeps: a cohort, or a rounding."""
+        return False
+
     def mapped_in(self, cohort: int, code: Any) -> Any:
         """The code that a device of this cohort gives to the stage that it keeps."""
         return code
@@ -422,11 +432,11 @@ def scales_of(channel: Channel) -> tuple[Scale, ...] | None:
 
 
 def check_memos(channel: Channel) -> None:
-    """Devices keep the memo of a whole channel, or of one directly under a cohort, which they keep as well.
+    """Devices keep the memo of a whole channel, or of one directly under a cohort or a rounding that they keep as well.
 
     A memo of any other part would be redrawn in each report, which would spend its budget again.
     """
     memoised = facet(channel, Memoised)
-    tops = channel.parts if memoised is not None and memoised.cohorts > 1 else (channel,)
+    tops = channel.parts if memoised is not None and memoised.holds_chain else (channel,)
     if any(stages_of(part) for top in tops for part in nested(top)):
         raise ParameterError(f"A {channel.kind} channel cannot contain one that keeps a memo: it would be redrawn.")

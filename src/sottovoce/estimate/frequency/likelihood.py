@@ -166,6 +166,8 @@ def _(channel: Bits | Chain) -> Levels:
 
     So relative to a code that sets no bit, a report has likelihood own/other or (1-own)/(1-other).
     """
+    if channel.support_sizes() is not None:
+        return Levels(np.ones(channel.inputs), np.full(channel.inputs, float(channel.ratio())))
     every = range(channel.inputs) if channel.rates_vary else range(1)
     rates = [channel.rates(code) for code in every]
     if rates[0] is None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sottovoce.core.channel.facets import stages_of
+from sottovoce.core.channel.facets import Memoised, facet, need, outputs_of, scales_of, stages_of
 from sottovoce.core.channel.shapes import shared_rates
 from sottovoce.estimate.evidence import Floats
+from sottovoce.estimate.frequency.asked import AskedEvidence
 from sottovoce.estimate.request import Target
 
 if TYPE_CHECKING:
@@ -29,16 +30,34 @@ def memo_variances(estimate: Estimate) -> Floats | None:
     """
     if all(one.mechanism.claimed_forever is None for one in estimate.sources):
         return np.zeros(len(estimate.labels))
-    if len(estimate.sources) != 1 or not estimate.question.is_share:
+    if len(estimate.sources) != 1:
         return None
     channel = estimate.sources[0].mechanism.channel
-    stages, both = stages_of(channel), shared_rates(channel)
-    first = None if stages is None else shared_rates(stages[0])
-    if first is None or both is None:
+    if not estimate.question.is_share:
+        return _memo_variances_of_mean(estimate)
+    first, both = shared_rates(need(channel, Memoised).kept), shared_rates(channel)
+    if first is None or both is None or isinstance(estimate.evidence, AskedEvidence):
         return None
     own, other = float(first.own), float(first.other)
     shares = np.clip(estimate.evidence.values(), 0, 1)
     return np.asarray((shares * own * (1 - own) + (1 - shares) * other * (1 - other)) / (own - other) ** 2 / estimate.n)
+
+
+def _memo_variances_of_mean(estimate: Estimate) -> Floats | None:
+    """Shared noise of the mean of a number that is rounded to two ends: all noise but that of the fresh flips."""
+    channel = estimate.sources[0].mechanism.channel
+    stages, scales = stages_of(channel), scales_of(channel)
+    if stages is None or scales is None or len(scales) != 1 or outputs_of(channel) != 2:
+        return None
+    kept = float(stages[1].likelihood(0, 0))
+    fresh = kept * (1 - kept) / float(scales[0].slope) ** 2 / estimate.n
+    return np.maximum(estimate.evidence.variances(Target.SAMPLE) - fresh, 0.0)
+
+
+def memos_alike(estimate: Estimate) -> bool:
+    """Whether different answers of a device may have one memo: below a cohort or a rounding."""
+    found = (facet(one.mechanism.channel, Memoised) for one in estimate.sources)
+    return any(memoised is not None and memoised.holds_chain for memoised in found)
 
 
 def same_people(classes: Floats, window: int) -> np.ndarray:
@@ -47,14 +66,18 @@ def same_people(classes: Floats, window: int) -> np.ndarray:
     return np.asarray(np.isclose(np.round(apart / window) * window, apart))
 
 
-def memo_part(row: Floats, memos: Floats, changed: Floats | None, shared: np.ndarray) -> Floats:
+def memo_part(row: Floats, memos: Floats, changed: Floats | None, shared: np.ndarray, *, alike: bool = False) -> Floats:
     """What memos add to the variance of a weighted sum over epochs; exact if `changed` is, else an upper bound.
 
     With c the share of people whose answers differ between two epochs, their noise has the correlation 1 - c. Where c
-    is not known, pairs of weights of one sign count with 1 and pairs of different signs with 0.
+    is not known, pairs of weights of one sign count with 1 and pairs of different signs with 0. Memos may be `alike`
+    though answers differ, where a hash or a rounding takes them to one value: then 1 - c is the least correlation, and
+    pairs of weights of one sign count with 1.
     """
     products = np.outer(row, row)
-    if changed is None:
+    if alike and changed is not None:
+        correlation = np.where(products > 0, 1.0, 1 - changed)
+    elif changed is None:
         correlation = (products > 0).astype(float)
     elif changed.ndim:
         correlation = 1 - changed
@@ -105,13 +128,14 @@ def contrast_variance(
     target: str,
     *,
     share: bool,
+    alike: bool = False,
 ) -> Floats:
     """The variance of a weighted sum over epochs in which the same people answer.
 
     `variances` are those of the population, of all noise, and of the memos: a row for each epoch.
     """
     population, noise, memos = variances
-    fresh = row**2 @ np.maximum(noise - memos, 0) + memo_part(row, memos, changed, shared)
+    fresh = row**2 @ np.maximum(noise - memos, 0) + memo_part(row, memos, changed, shared, alike=alike)
     if target != Target.POPULATION:
         return np.asarray(fresh)
     sampling = np.maximum(population - noise, 0)

@@ -22,7 +22,7 @@ from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Bounds, Flags, Floats, deviate
 from sottovoce.estimate.request import PoorIntervalWarning, Target, check_level
 from sottovoce.estimate.series import cusum
-from sottovoce.estimate.series.covariance import contrast_variance, memo_variances, same_people
+from sottovoce.estimate.series.covariance import contrast_variance, memo_variances, memos_alike, same_people
 from sottovoce.estimate.series.smooth import Smoothed, smoothed
 
 if TYPE_CHECKING:
@@ -126,9 +126,8 @@ class Series:
             raise ParameterError("Directions on a circle have no difference with a sign, so they make no series.")
         if self.people == "same" and any(memo_variances(one) is None for one in self.estimates):
             raise ParameterError(
-                "Reports from a memo share its noise between epochs. How much is known for shares whose memo supports"
-                " each category at a known rate, such as those of basic-rappor. Use people='different' if each person"
-                " answers once."
+                "Reports from a memo share its noise between epochs. How much is known for basic-rappor, loloha and"
+                " bernoulli-memo. Use people='different' if each person answers once."
             )
 
     # --- numbers -----------------------------------------------------------------------------------
@@ -227,6 +226,7 @@ class Series:
                 same_people(numbers, self.window),
                 Target.of(target),
                 share=self.estimates[0].question.is_share,
+                alike=any(map(memos_alike, self.estimates)),
             )
         return EpochContrast(self, name, some @ self.values[used], np.sqrt(variance), poor)
 

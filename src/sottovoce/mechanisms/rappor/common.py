@@ -9,7 +9,7 @@ from typing import Any
 
 from sottovoce.core.arithmetic.field import digits, is_order, is_prime
 from sottovoce.core.arithmetic.rational import UNIT, floor_unit, odds, sqrt_down, units
-from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PermutationMap, PoolMap, RowMap
+from sottovoce.core.channel import Bits, BloomMap, Chain, NumberedMap, PermutationMap, PoolMap, RowMap, Subset
 from sottovoce.core.domain import Domain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import MAX_CELLS
@@ -103,6 +103,22 @@ def two_rounds(first: Bits, once: Decimal) -> Chain:
         high = (1 + (root - 1) / (root + 1) / narrow) / 2
     p = min(floor_unit(high), UNIT - 1)
     return Chain(first, Bits(first.k, p, _least(keep, p, allowed), "mask", 0))
+
+
+def two_responses(values: int, forever: Decimal, once: Decimal) -> Chain:
+    """Randomized response that is kept, then fresh randomized response: all reports of a value lose one budget, each
+    report the other."""
+    allowed = odds(forever)
+    first = Subset(values, 1, floor_unit(allowed / (allowed + values - 1)))
+    return Chain(first, Subset(values, 1, fresh_keep(first.rates().own, values, odds(once))))
+
+
+def fresh_keep(kept: Fraction, values: int, allowed: Fraction) -> int:
+    """How often fresh randomized response keeps a memo, at most, for both stages to have these odds."""
+    other, both = (1 - kept) / (values - 1), allowed / (allowed + values - 1)
+    if kept <= other:
+        raise ParameterError("This budget is too small for a memo and fresh noise.")
+    return floor_unit((both - other) / (kept - other))
 
 
 def published_rounds(owner: str, first: Bits, forever: Any, p: Any, q: Any) -> Chain:

@@ -62,7 +62,8 @@ class MemoLaws:
         self._first, self._second = memoised.stages
         if mechanism.channel.inputs > MOST_CASES:
             raise TooLargeError("Sequences are enumerated of small domains only.")
-        self._codes = [memoised.mapped_in(cohort, code) for code in mechanism.channel.codes()]
+        # Codes with one value in this cohort share a memo. Numbers between two grid points mix histories of these.
+        self._codes = list(dict.fromkeys(memoised.mapped_in(cohort, code) for code in mechanism.channel.codes()))
         self._known: dict[tuple[int, Counts], Fraction] = {}
 
     @cached_property

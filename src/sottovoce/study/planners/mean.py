@@ -51,6 +51,7 @@ class MeanPlanner(Planner):
     belief: Prior
     informed: bool
     methods: tuple[str, ...]
+    named: bool  # the methods were asked for by name
     spread: float  # added to the variance of one answer by sampling
 
     def ways(self, epsilon: Decimal) -> RootWays:
@@ -80,9 +81,11 @@ class MeanPlanner(Planner):
                 variants += [{"objective": "prior", "prior": self.belief}] if self.informed else []
             for options in variants:
                 try:
-                    yield options.get("objective", ""), build(name, self.domain, epsilon=epsilon, **options)
+                    built = build(name, self.domain, epsilon=epsilon, **options)
                 except ParameterError:
                     continue
+                if built.claimed_forever is None or self.named:  # devices keep a file for a memo
+                    yield options.get("objective", ""), built
 
     def _option(self, one: MeanCandidate, least: float) -> Option:
         name = f"{one.mechanism.name} ({one.variant})" if one.variant else one.mechanism.name
@@ -111,7 +114,8 @@ def planner(request: Request) -> MeanPlanner:
     domain = request.question.domain
     belief = belief_of(domain, request.prior)
     spread = belief.variance if request.includes_sampling else 0.0
-    return MeanPlanner(domain, belief, request.prior is not None, tuple(request.registered(Mean)), spread)
+    methods, named = tuple(request.registered(Mean)), request.methods is not None
+    return MeanPlanner(domain, belief, request.prior is not None, methods, named, spread)
 
 
 def belief_of(domain: Domain, prior: Any) -> Prior:

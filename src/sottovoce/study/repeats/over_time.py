@@ -202,8 +202,8 @@ class OverTime:
         def report(person: int, wave: int, value: object) -> bytes:
             device = b"%d|" % person
             cohort = mechanism.draw_cohort(KeptCoins(secret, b"cohort", device))
-            kept = KeptCoins(secret, b"answer", device + repr(mechanism.domain.encode(value)).encode())
-            memo = mechanism.remember(value, kept, cohort=cohort)
+            code = mechanism.kept_code(value, KeptCoins(secret, b"point", device), cohort=cohort)
+            memo = mechanism.remember_code(code, KeptCoins(secret, b"answer", device + repr(code).encode()))
             return mechanism.answer_from(memo, KeptCoins(secret, b"report %d" % wave, device), cohort=cohort)
 
         return report

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from sottovoce.core.channel.base import Channel, Words
-from sottovoce.core.channel.compose.maps import NumberedMap
+from sottovoce.core.channel.compose.maps import AskedMap, NumberedMap
 from sottovoce.core.channel.compose.public import Public
 from sottovoce.core.channel.compose.stages import Chain
 from sottovoce.core.channel.facets import Memoised, need
@@ -29,11 +29,12 @@ class Cohorts(Public, Memoised):
     """
 
     kind: ClassVar[str] = "cohorts"
-    cohorts = delegated("pool.seeds")
-    mapped_in = delegated("pool.value")
+    holds_chain: ClassVar[bool] = True
+    cohorts = delegated("map.seeds")
+    mapped_in = delegated("map.value")
 
     def check_fields(self) -> None:
-        if not isinstance(self.map, NumberedMap) or not isinstance(self.inner, Chain):
+        if not isinstance(self.map, (NumberedMap, AskedMap)) or not isinstance(self.inner, Chain):
             raise ParameterError("Cohorts need numbered maps, and a chain as the inner channel.")
         if self.map.seeds > MAX_COHORTS:
             raise ParameterError(f"There are at most {MAX_COHORTS} cohorts. Got {count_text(self.map.seeds)}.")
@@ -43,10 +44,15 @@ class Cohorts(Public, Memoised):
     def stages(self) -> tuple[Channel, Channel]:
         return need(self.inner, Memoised).stages
 
+    @property
+    def kept(self) -> Channel:
+        return Public(self.map, self.stages[0])
+
     def cohort(self, public: Words) -> int:
-        return self.pool.seed(self._words(public))
+        return cast(NumberedMap, self.map).seed(self._words(public))
 
     def miniatures(self) -> tuple[Channel, ...]:
         """Small instances with few cohorts and words of two bits: every id is enumerated, each with many outcomes."""
         inners = self.inner.shortened(2) if isinstance(self.inner, Chain) else ()
-        return tuple(type(self)(small, inner) for inner in inners for small in self.pool.smallest(inner.inputs))
+        smallest = cast(NumberedMap, self.map).smallest
+        return tuple(type(self)(small, inner) for inner in inners for small in smallest(inner.inputs))

@@ -123,8 +123,21 @@ class AskedMap(_Chosen):
     def outputs(self) -> int:
         return self.asked + 1
 
+    @property
+    def seeds(self) -> int:
+        """How many first codes there are."""
+        return self.k
+
+    def seed(self, words: Words) -> int:
+        """The first code that is asked about."""
+        return self.choice.of(words)
+
+    def value(self, seed: int, code: int) -> int:
+        """The place of a code among those asked about from this first one on."""
+        return min((code - seed) % self.k, self.asked)
+
     def apply(self, words: Words, code: int) -> int:
-        return min((code - self.choice.of(words)) % self.k, self.asked)
+        return self.value(self.seed(words), code)
 
     def rates(self, inner: Rates) -> Rates:
         """A code that is not asked about is not supported."""
@@ -134,6 +147,10 @@ class AskedMap(_Chosen):
         if not 2 <= outputs <= min(self.k, 15) + 1:
             return ()
         return (type(self)(min(self.k, outputs + 1), outputs - 1, 2 if outputs < 4 else 4),)
+
+    def smallest(self, outputs: int) -> tuple[AskedMap, ...]:
+        """Instances with the shortest words, before channels with many outcomes."""
+        return self.miniatures(outputs)
 
 
 class NumberedMap(Declared, ABC):

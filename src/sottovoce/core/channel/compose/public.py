@@ -23,6 +23,7 @@ from sottovoce.core.channel.facets import (
     Supporting,
     check_memos,
     facet,
+    stages_of,
     trusted,
 )
 from sottovoce.core.channel.finite.bits import Bits
@@ -204,8 +205,9 @@ class Public(Channel, Relaying, PublicCoins, Numbered, Supporting, Masked, Poole
         if kind is Supporting:
             return self.rates() is not None
         if kind is Asking:
-            bits = self.inner if isinstance(self.map, AskedMap) else None
-            return isinstance(bits, Bits) and bits.encoding == "optional" and not bits.rates_vary
+            stages = stages_of(self.inner) or (self.inner,)
+            bits = stages[0] if isinstance(self.map, AskedMap) and facet(self.inner, Masked) is not None else None
+            return isinstance(bits, Bits) and bits.encoding == "optional" and not self.inner.rates_vary  # type: ignore[attr-defined]
         return kind is not Pooled or (isinstance(self.map, NumberedMap) and not self.inner.publics)
 
     def sample(self, code: int, coins: Coins, public: Words = NO_WORDS) -> int:

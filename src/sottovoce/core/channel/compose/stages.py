@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, TypeVar
 
-from sottovoce.core.arithmetic.rational import units
+from sottovoce.core.arithmetic.rational import floor_unit, units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
 from sottovoce.core.channel.closed_forms import delta, extremes
 from sottovoce.core.channel.facets import (
@@ -32,6 +32,7 @@ from sottovoce.core.channel.facets import (
     trusted,
 )
 from sottovoce.core.channel.finite.bits import Bits, bits_ratio
+from sottovoce.core.channel.finite.subset import Subset, response_moments, response_scales
 from sottovoce.core.channel.finite.table import Table
 from sottovoce.core.channel.numeric.rounding import PLACES, Rounding
 from sottovoce.core.channel.vector.place import Place
@@ -190,10 +191,21 @@ def _matrix_effort(channel: Channel) -> tuple[int, int]:
 
 
 @declared
-class Then(_Composed, Numeric, Extremal, Divergent):
-    """Composition, nothing kept."""
+class Then(_Composed, Numeric, Extremal, Divergent, Memoised):
+    """Composition, nothing kept; but a rounding above a chain is kept with its memo.
+
+    A device draws the point at which it rounds once, and keeps it secret: numbers on the same side of that point are
+    one value to the memo, so a device keeps one memo for each grid point at most.
+    """
 
     kind: ClassVar[str] = "then"
+    holds_chain: ClassVar[bool] = True
+
+    @property
+    def stages(self) -> tuple[Channel, Channel]:
+        """A number is rounded and then randomized to make the memo."""
+        kept, fresh = trusted(self.second, Memoised).stages
+        return type(self)(self.first, kept), fresh
 
     def ratio(self) -> Fraction:
         """The second stage's ratio if the first reaches each of its codes with probability 1, else the product's."""
@@ -204,8 +216,8 @@ class Then(_Composed, Numeric, Extremal, Divergent):
 
     def has(self, kind: type[Facet]) -> bool:
         """After a rounding, the facets of the second are those of both."""
-        if kind is Numeric:
-            return isinstance(self.first, Rounding) and facet(self.second, Numeric) is not None
+        if kind is Numeric or kind is Memoised:
+            return isinstance(self.first, Rounding) and all(facet(self.second, one) for one in (kind, Numeric))
         if kind in (Extremal, Divergent):
             return isinstance(self.first, Rounding)
         return _Composed.has(self, kind)
@@ -265,7 +277,7 @@ class Then(_Composed, Numeric, Extremal, Divergent):
 
 
 @declared
-class Chain(_Composed, Memoised, Supporting, Masked):
+class Chain(_Composed, Memoised, Supporting, Masked, Numeric, Extremal):
     """A memoised first stage, drawn once per value, and a fresh second stage for each report.
 
     `ratio` is that of one report. Any number of reports of one unchanged value are functions of the memo and fresh
@@ -280,12 +292,25 @@ class Chain(_Composed, Memoised, Supporting, Masked):
 
     def has(self, kind: type[Facet]) -> bool:
         if kind is Supporting:  # several bits of a code are no support of it
-            return self._has_bit_rates and isinstance(self.first, Bits) and self.first.encoding != "blocks"
+            single = self._has_bit_rates and isinstance(self.first, Bits) and self.first.encoding != "blocks"
+            return single or self._response is not None
+        if kind is Numeric or kind is Extremal:
+            return self._response is not None
         return self._has_bit_rates if kind is Masked else _Composed.has(self, kind)
 
     def ratio_forever(self) -> Fraction:
         """The ratio of all reports of one value together."""
         return self.first.ratio()
+
+    @property
+    def _response(self) -> Rates | None:
+        """Where both stages are randomized response, both together are: how often a code is sent, and any other."""
+        first, second = self.first, self.second
+        if not (isinstance(first, Subset) and isinstance(second, Subset)) or first.w > 1 or second.w > 1:
+            return None
+        kept, sent = first.rates(), second.rates()
+        own = kept.own * sent.own + (1 - kept.own) * sent.other
+        return Rates(own, (1 - own) / (first.k - 1))
 
     @property
     def _has_bit_rates(self) -> bool:
@@ -310,6 +335,9 @@ class Chain(_Composed, Memoised, Supporting, Masked):
         return Rates(p * up + (1 - p) * down, q * up + (1 - q) * down)
 
     def likelihood(self, report: int, code: Any, public: Words = NO_WORDS) -> Fraction:
+        response = self._response
+        if response is not None:
+            return response.own if report == code else response.other
         if not self._has_bit_rates:
             return _Composed.likelihood(self, report, code, public)
         mask = self.mask(code)
@@ -320,6 +348,9 @@ class Chain(_Composed, Memoised, Supporting, Masked):
         )
 
     def ratio(self) -> Fraction:
+        response = self._response
+        if response is not None:
+            return response.own / response.other
         if not self._has_bit_rates or not isinstance(self.first, Bits):
             return self._ratio_by_entry()
         places = range(self.first.k) if self.rates_vary else range(min(self.first.k, 2))
@@ -329,6 +360,9 @@ class Chain(_Composed, Memoised, Supporting, Masked):
     def effort(self) -> Effort:
         """The effort of one report, and of all reports together."""
         first, second = effort(self.first), effort(self.second)
+        if self._response is not None:
+            known = summed(self, Effort(512, ratio_bits=512))
+            return known._replace(extremes=1 + self.inputs // 64)
         known = summed(self, self._law_effort(first, second))
         if not isinstance(self.first, Bits) or not self._has_bit_rates:
             return known._replace(ratio=first.ratio + self._entries_effort())
@@ -340,9 +374,35 @@ class Chain(_Composed, Memoised, Supporting, Masked):
         return trusted(self.first, Supporting).supports(report, code)
 
     def rates(self, code: int = 0) -> Rates | None:
+        if (response := self._response) is not None:
+            return response
         if code >= self.first.payload_bits:
             return None  # the last optional code has no bit
         return self.bit_rate(code)
+
+    def support_sizes(self) -> tuple[int, int] | None:
+        return None if self._response is None else (1, 1)
+
+    def scales(self) -> tuple[Scale, ...]:
+        return response_scales(self.inputs, self._joint_rates)
+
+    def moments(self, code: int) -> tuple[Fraction, Fraction]:
+        return response_moments(self.inputs, self._joint_rates, code)
+
+    def extremes(self) -> tuple[list[Fraction], list[Fraction]]:
+        own, other = self._joint_rates
+        return [own] * self.inputs, [other] * self.inputs
+
+    @property
+    def quadratic(self) -> bool:
+        """Randomized response mixes the code with a constant law."""
+        return self._response is not None
+
+    @property
+    def _joint_rates(self) -> Rates:
+        if self._response is None:
+            raise TypeError("Only two stages of randomized response are randomized response together.")
+        return self._response
 
     @property
     def rates_vary(self) -> bool:
@@ -358,7 +418,17 @@ class Chain(_Composed, Memoised, Supporting, Masked):
             pairs = zip(self.first.miniatures(), self.second.miniatures(), strict=False)
             firsts = [(_cut(first, k), second) for first, second in pairs]
             return tuple(type(self)(first, _cut(second, first.payload_bits)) for first, second in firsts)
+        if self._response is not None:
+            return (type(self)(*(_fewer(stage, k) for stage in self.parts)),)
         return (self,)
+
+
+def _fewer(channel: Channel, k: int) -> Channel:
+    """Randomized response of the same ratio, on at most k values."""
+    if not isinstance(channel, Subset):
+        raise TypeError("Only randomized response has fewer values.")
+    values, ratio = min(k, channel.k), channel.ratio()
+    return type(channel)(values, 1, floor_unit(ratio / (ratio + values - 1)))
 
 
 def _cut(channel: Channel, k: int) -> Channel:

@@ -114,15 +114,10 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
         return [own] * self.k, [other] * self.k
 
     def scales(self) -> tuple[Scale, ...]:
-        own, other = self.rates()
-        return (Scale(0, other * Fraction(self.k * (self.k - 1), 2), own - other),)
+        return response_scales(self.k, self.rates())
 
     def moments(self, code: int) -> tuple[Fraction, Fraction]:
-        ((_, origin, slope),) = self.scales()
-        own, other = self.rates()
-        first = origin + (own - other) * code
-        second = other * Fraction((self.k - 1) * self.k * (2 * self.k - 1), 6) + (own - other) * code**2
-        return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
+        return response_moments(self.k, self.rates(), code)
 
     def effort(self) -> Effort:
         known = summed(self, Effort(128 + 2 * min(self.w, self.k - self.w) * self.k.bit_length(), ratio_bits=96))
@@ -132,6 +127,21 @@ class Subset(Channel, Numbered, Supporting, Masked, Numeric, Extremal, Costed):
         sizes = [(3, 1), (5, 1)] if self.w == 1 else [(4, 2), (5, 2), (6, 3), (7, 4)]
         ratio = self.ratio()
         return tuple(type(self)(k, w, floor_unit(ratio * w / (ratio * w + k - w))) for k, w in sizes)
+
+
+def response_scales(k: int, rates: Rates) -> tuple[Scale, ...]:
+    """How the reports of randomized response are read: their mean is linear in the code."""
+    own, other = rates
+    return (Scale(0, other * Fraction(k * (k - 1), 2), own - other),)
+
+
+def response_moments(k: int, rates: Rates, code: int) -> tuple[Fraction, Fraction]:
+    """Mean and mean square of the code read from one report of randomized response."""
+    ((_, origin, slope),) = response_scales(k, rates)
+    own, other = rates
+    first = origin + (own - other) * code
+    second = other * Fraction((k - 1) * k * (2 * k - 1), 6) + (own - other) * code**2
+    return (first - origin) / slope, (second - 2 * origin * first + origin**2) / slope**2
 
 
 def mask_of(places: set[int], k: int) -> int:

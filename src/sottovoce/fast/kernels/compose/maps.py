@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.arithmetic.field import inverses
-from sottovoce.core.channel import ArcSets, AskedMap, Bits, Block, Channel, MultiplierMap
+from sottovoce.core.channel import ArcSets, AskedMap, Bits, Block, Chain, Channel, MultiplierMap
 from sottovoce.core.errors import NoBatchError
 from sottovoce.fast.compiled import compiled
 from sottovoce.fast.kernels.base import Codes, Count, Reports
@@ -73,7 +73,7 @@ def _count_asked(masks, numbers, asked, cells):
 
 @map_counter.register
 def _(chosen: AskedMap, inner: Channel) -> Count:
-    if not isinstance(inner, Bits):
+    if not isinstance(inner, (Bits, Chain)):
         raise NoBatchError("The tally kernel of codes that are asked about needs a bit for each of them.")
 
     def count(reports: Reports, public: Public64 | None, cells: NDArray[np.int64]) -> None:
