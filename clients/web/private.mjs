@@ -5,7 +5,7 @@
 const NAMES = `
   words rounding mechanisms bottom accepts stages ratioForever far encode own payloadBits cohort ratio inputs top
   codesAreIndices sideBySide sparse tries sample parts publics options times check rewind reasonsFit weighed compare
-  begin rememberCode keptCode holdsChain responds change remove seen payloadFrom within power member coordinates extra half take guardedRatio
+  begin rememberCode keptCode change remove seen payloadFrom within power member coordinates extra half take guardedRatio
   minus numbers pass closed supports place ratioByEntry cohorts magnitudes given mappedIn cumulative refusal
   position vary drawn reachesEveryOutput idle law seek below ownWords seeds flips plus chosenArm further allowed
   dropped flip encoded claimed checkOnce others digitsOf current raw numbered point sealing word draw attempt mask

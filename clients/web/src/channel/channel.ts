@@ -36,10 +36,6 @@ export abstract class Channel {
   /** The stage that a device draws once for each value and keeps, and the fresh one. */
   stages: readonly [Channel, Channel] | null = null;
   cohorts = 1n;
-  /** Whether the memo is that of a part, below a cohort or a rounding that a device keeps. */
-  holdsChain = false;
-  /** Whether a chain is randomized response in both stages, whose reports are read as numbers. */
-  responds = false;
 
   constructor(
     /** How many codes there are. */
@@ -135,6 +131,6 @@ export function informative(own: Fraction, other: Fraction, name = "inside"): vo
 
 /** A device keeps the memo of a whole channel, or of one directly under its cohort or its rounding. */
 export function checkMemos(channel: Channel): void {
-  const tops = channel.stages && channel.holdsChain ? channel.parts : [channel];
+  const tops = channel.stages && channel.stages[0] !== channel.parts[0] ? channel.parts : [channel];
   for (const part of tops.flatMap(nested)) need(!part.stages, "A memo is no part of another channel.");
 }

@@ -107,9 +107,8 @@ function products(channel: Channel): bigint {
 export class Then extends Composed {
   constructor(first: Channel, second: Channel) {
     super(first, second);
-    if (!(first instanceof Rounding) || !second.responds) return;
-    this.stages = [new Then(first, second.stages![0]), second.stages![1]];
-    this.holdsChain = true;
+    const { stages } = second;
+    if (stages && first instanceof Rounding) this.stages = [new Then(first, stages[0]), stages[1]];
   }
 
   ratio(): Fraction {

@@ -71,7 +71,7 @@ class Hash extends PublicMap {
 }
 
 /** Some public functions: an id chooses one of them, uniformly. */
-export class ChosenMap extends PublicMap {
+class ChosenMap extends PublicMap {
   private readonly choice: Choice;
 
   constructor(
@@ -121,7 +121,7 @@ class Multiplier extends ChosenMap {
   }
 }
 
-export class Asked extends ChosenMap {
+class Asked extends NumberedMap {
   constructor(k: bigint, asked: bigint, bits: bigint) {
     ranged(asked, 1n, k, "asked");
     super(k, asked + 1n, k, bits, (seed, code) => least(mod(code - seed, k), asked));

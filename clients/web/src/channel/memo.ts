@@ -5,14 +5,13 @@ import { at, Bits, bitsRatio } from "./bits";
 import { Subset } from "./finite";
 import { NODES, type Channel, type Code, type Words } from "./channel";
 import { Composed, MAPPED, Public, STAGES } from "./compose";
-import { Asked, NumberedMap, type ChosenMap } from "./maps";
+import { NumberedMap } from "./maps";
 
 /** A first stage that a device draws once for each value and keeps, and a fresh second one. */
 class Chain extends Composed {
   constructor(first: Channel, second: Channel) {
     super(first, second);
     this.stages = [first, second];
-    this.responds = this.response() !== null;
   }
 
   /** Both stages, if every bit of a report depends on one bit of the memo. */
@@ -71,16 +70,15 @@ function seen(second: Bits, place: number, rate: bigint): Fraction {
 
 /** A public map that a device draws once and keeps, above the memo of a chain. */
 class Cohorts extends Public {
-  private readonly numbered: ChosenMap;
+  private readonly numbered: NumberedMap;
 
-  constructor(map: ChosenMap, inner: Channel) {
-    valid((map instanceof NumberedMap || map instanceof Asked) && map.seeds <= 1n << 10n, "map");
+  constructor(map: NumberedMap, inner: Channel) {
+    valid(map instanceof NumberedMap && map.seeds <= 1n << 10n, "map");
     valid(inner instanceof Chain, "inner");
     super(map, inner);
     this.numbered = map;
     this.stages = inner.stages;
     this.cohorts = map.seeds;
-    this.holdsChain = true;
   }
 
   override cohort(words: Words): bigint {
