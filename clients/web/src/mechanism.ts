@@ -115,7 +115,7 @@ export class Mechanism {
   /** The message of one participant: a 16-byte id, then the payload. */
   randomize(value: unknown, coins: Coins = new SystemCoins()): Uint8Array {
     const code = this.domain.encode(value); // refuses before a coin is drawn
-    need(!this.memoised, "This mechanism keeps a memo: remember a value, then answer from it.", "privacy");
+    need(!this.memoised, "This mechanism keeps a memo.", "privacy");
     coins.begin(this.channel.words + 2);
     const words = this.publicWords(coins);
     return join(idBytes(words), this.encoded(this.channel.sample(code, coins, this.given(words))));
@@ -174,6 +174,7 @@ export class Mechanism {
     return grid.low.plus(grid.step.times(Fraction.of(grid.sample(code, coins))));
   }
 
+  /** The memo of such a code. */
   rememberCode(code: Code, coins: Coins): bigint {
     const [first] = this.kept();
     coins.begin(first.words);

@@ -27,18 +27,14 @@ class Chain extends Composed {
     return single ? [first, second] : null;
   }
 
-  /** Where both stages are randomized response, both together are: how often a code is sent, and any other. */
-  private response(): [Fraction, Fraction] | null {
-    const { first, second } = this;
-    if (!(first instanceof Subset && second instanceof Subset && first.w === 1n && second.w === 1n)) return null;
-    const own = first.own.times(second.own).plus(ONE.minus(first.own).times(second.other));
-    return [own, ONE.minus(own).over(Fraction.of(first.k - 1n))];
-  }
-
   /** The ratio of one report. All reports of one value together lose what the first stage loses. */
   ratio(): Fraction {
-    const response = this.response();
-    if (response) return response[0].over(response[1]);
+    const { first: kept, second: sent } = this;
+    if (kept instanceof Subset && sent instanceof Subset && kept.w * sent.w === 1n) {
+      // Both together are randomized response: how often a code is sent, and any other.
+      const own = kept.own.times(sent.own).plus(ONE.minus(kept.own).times(sent.other));
+      return own.over(ONE.minus(own)).times(Fraction.of(kept.k - 1n));
+    }
     const stages = this.bits();
     if (!stages) return this.ratioByEntry();
     const [first, second] = stages;
@@ -48,8 +44,6 @@ class Chain extends Composed {
   }
 
   override likelihood(report: bigint, code: Code, words?: Words): Fraction {
-    const response = this.response();
-    if (response) return response[Number(report !== code)]!;
     const stages = this.bits();
     if (!stages) return super.likelihood(report, code, words);
     const [first, second] = stages;
