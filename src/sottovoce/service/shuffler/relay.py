@@ -71,7 +71,13 @@ class Relay:
                 self.pass_on()
 
     def pass_on(self) -> int:
-        """Pass on all full batches; returns the number of reports."""
+        """Pass on all full batches, and forget reports of waves that are over; returns the number passed on."""
+        for study, before in self.mixer.waiting():
+            with self._reading:
+                known = self._known(study)
+            if known is not None and known.facts.repeat is not None:
+                if wave_of(known, before) < known.facts.counted(datetime.now(UTC).date()).start:
+                    self.mixer.drop(study, before)
         return pass_on_due(self.mixer, self._least, self._send)
 
     def manifest(self, study: str) -> Manifest:
