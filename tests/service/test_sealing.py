@@ -108,8 +108,8 @@ def test_reports_of_different_waves_are_mixed_apart(tmp_path: Path, key) -> None
 
 def test_reports_of_waves_that_are_over_are_forgotten(tmp_path: Path) -> None:
     """The collector counts them no more: of three waves of a week, the first ended two days ago."""
-    start = datetime.now(UTC).date() - timedelta(8)
-    study = weekly()
+    study, start = weekly(), datetime.now(UTC).date() - timedelta(8)
+    days = {"start": start.isoformat(), "end": Repeat(7, 3, 1).end(start).isoformat()}
     ended = replace(study, facts=replace(study.facts, **days))
     relay = relay_of(tmp_path / "mixer", Collecting(ended))
     relay.manifest(ended.hash[:16])

@@ -75,9 +75,8 @@ class Relay:
         for study, before in self.mixer.waiting():
             with self._reading:
                 known = self._known(study)
-            if known is not None and known.facts.repeat is not None:
-                if wave_of(known, before) < known.facts.counted(datetime.now(UTC).date()).start:
-                    self.mixer.drop(study, before)
+            if known is not None and _is_over(known, before):
+                self.mixer.drop(study, before)
         return pass_on_due(self.mixer, self._least, self._send)
 
     def manifest(self, study: str) -> Manifest:
@@ -188,6 +187,12 @@ def _is_due(manifest: Manifest, sealed: bytes) -> bool:
     """Whether the wave of a seal is counted today: made-up waves would fill the file."""
     today = datetime.now(UTC).date()
     return manifest.facts.repeat is None or wave_of(manifest, sealed) in manifest.facts.counted(today)
+
+
+def _is_over(manifest: Manifest, sealed: bytes) -> bool:
+    """Whether the wave of a seal is not counted any more."""
+    today = datetime.now(UTC).date()
+    return manifest.facts.repeat is not None and wave_of(manifest, sealed) < manifest.facts.counted(today).start
 
 
 def settled(reply: Reply) -> bool:
