@@ -46,6 +46,7 @@ MODULES = (
     "sets.designs",
     "sets.baskets",
     "sets.rankings",
+    "sets.mining",
     "sets.key_values",
     "tables.designs",
     "tables.coverage",

@@ -23,6 +23,7 @@ from sottovoce.core.channel import (
     Chain,
     Channel,
     Cohorts,
+    DrawnItem,
     Each,
     Fakes,
     HadamardSets,
@@ -372,6 +373,12 @@ def options(maker: Maker, depth: int) -> Channel:
     return AskedOptions(items, maker.rng.randrange(1, items + 1), inner, maker.word)
 
 
+def drawn_item(maker: Maker, depth: int) -> Channel:
+    slots = maker.rng.randrange(1, 3)
+    items, most = maker.rng.choice((2, 3)), maker.rng.randrange(slots, 3)
+    return DrawnItem(items, most, slots, Subset(items + slots, 1, maker.units(UNIT // (items + slots))))
+
+
 def keys_with_numbers(maker: Maker, depth: int) -> Channel:
     keys, most = maker.rng.choice(((2, 1), (2, 2), (3, 2)))
     vectors, kind = Sparse(keys, most, 1), maker.rng.randrange(3)
@@ -405,6 +412,7 @@ APART: list[Make] = [
     hitting,
     spread,
     options,
+    drawn_item,
     keys_with_numbers,
 ]
 

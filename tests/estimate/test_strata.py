@@ -1,7 +1,10 @@
 """Strata: unbiased under any allocation, with the variance of noise and of sampling without replacement."""
 
+from itertools import product
+
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import sottovoce as sv
 from sottovoce.estimate.strata import over_strata
@@ -97,6 +100,32 @@ def test_means_by_group_are_weighted_by_the_people_of_a_group():
     everyone = over_strata(each, {"north": 4000, "south": 4000})
     noise = np.diag(everyone.evidence._covariance("sample"))
     assert everyone.std_errors**2 == pytest.approx(noise, rel=1e-6)
+
+
+def test_weighted_shares_cover_wherever_no_doubt_is_shown():
+    """Computed over all tallies of two strata; the doubt follows from numbers of people alone, so it hides nothing."""
+    people, doubted = {"a": 9000, "b": 1000}, {}
+    for epsilon, (n, m) in product((1, 3), ((40, 25), (300, 200), (1500, 500))):
+        mechanism = sv.mechanism("grr", sv.Categories(["yes", "no"]), epsilon=epsilon)
+        own, other = (float(mechanism.channel.likelihood(0, code)) for code in (0, 1))
+        laws = [binom(size, s * own + (1 - s) * other) for size, s in ((n, 0.0), (m, 0.02))]
+        seen = [np.flatnonzero(law.pmf(np.arange(law.args[0] + 1)) > 1e-4) for law in laws]
+        covered = chance = 0.0
+        for counts in product(*(part[:: max(1, len(part) // 12)].tolist() for part in seen)):
+            tallies = [
+                sv.Tally(mechanism, law.args[0], np.array([c, law.args[0] - c]))
+                for law, c in zip(laws, counts, strict=True)
+            ]
+            found = over_strata(dict(zip("ab", map(mechanism.estimate, tallies), strict=True)), people)
+            low, high = found.quiet_ci()
+            weight = float(np.prod([law.pmf(c) for law, c in zip(laws, counts, strict=True)]))
+            covered, chance = covered + weight * bool(low[0] <= 0.002 <= high[0]), chance + weight
+            doubted.setdefault((epsilon, n), set()).add(found.doubt())
+        assert len(doubted[epsilon, n]) == 1
+        if doubted[epsilon, n] == {None}:
+            assert 0.94 <= covered / chance <= 0.985
+    assert doubted[1, 1500] == doubted[3, 1500] == {None}
+    assert "Merge strata" in str(doubted[3, 40]) and "exact" not in str(doubted[3, 40])
 
 
 def test_clusters_and_margins_in_place_of_strata():

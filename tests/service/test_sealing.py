@@ -106,6 +106,19 @@ def test_reports_of_different_waves_are_mixed_apart(tmp_path: Path, key) -> None
     assert {one.epoch for one in unseal_all(key, study, collecting[0]) if one} == {1}
 
 
+def test_reports_of_waves_that_are_over_are_forgotten(tmp_path: Path) -> None:
+    """The collector counts them no more: of three waves of a week, the first ended two days ago."""
+    study, start = weekly(), datetime.now(UTC).date() - timedelta(8)
+    days = {"start": start.isoformat(), "end": Repeat(7, 3, 1).end(start).isoformat()}
+    ended = replace(study, facts=replace(study.facts, **days))
+    relay = relay_of(tmp_path / "mixer", Collecting(ended))
+    relay.manifest(ended.hash[:16])
+    for wave in (0, 1, 2):
+        relay.mixer.take(ended.hash[:16], ended.prefix + bytes([0, wave]), bytes([wave]))
+    assert relay.pass_on() == 0
+    assert sorted(before[8:] for _, before in relay.mixer.waiting()) == [b"\0\1", b"\0\2"]
+
+
 def test_sealed_reports_that_waited_for_days_are_counted(tmp_path: Path, key) -> None:
     """A small study may need days for a batch: its reports do not name the day, so they are not too late."""
     with sealed_study(tmp_path, key) as (collector, to_collector, name, url):

@@ -61,7 +61,7 @@ def test_a_page_of_somebody_else_and_the_participants_page_send_seals(browser, s
     assert state == "accepted" and shown == sent
     assert not [one for one in requests if one.startswith(shuffled.address)]  # the collector sees nothing of it
     batch = unseal(KEY, manifest, bytes.fromhex(sent))
-    assert len(batch) == 1 and batch.manifest == manifest.prefix
+    assert (len(batch), batch.manifest, batch.epoch) == (1, manifest.prefix, 0)
     stranger.context.close()
 
     page = browser.new_page()

@@ -28,6 +28,7 @@ from tests.each import for_each
 from tests.whole.sentinel import ANSWERS, NUMBER, TEXT, Seen, attempt, chain, planted, watched
 
 AGES, SIDE = sv.Integers(0, 9), sv.Interval(0, 1)
+BIRDS = domains.Sets(["lark", "owl", "wren"], 2)
 PERSON = domains.Record({"sex": sv.Categories(["f", "m"]), "age": AGES, "bmi": SIDE})
 ROW = {"sex": "f", "age": 3, "bmi": 0.25}
 SHORT = {"sex": "f", "age": 3}
@@ -54,7 +55,9 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "ranking": (domains.Ranking(["lark", "owl", "wren"]), ["owl", "wren", "lark"]),
     "record": (PERSON, ROW),
     "select": (domains.Select(PERSON, ["sex", "age"]), ROW),
-    "sets": (domains.Sets(["lark", "owl", "wren"], 2), ["owl"]),
+    "sets": (BIRDS, ["owl"]),
+    "itemsets": (domains.Itemsets(BIRDS, [["lark", "owl"], ["wren"]]), ["owl"]),
+    "held-count": (domains.HeldCount(BIRDS), ["owl"]),
     "sparse": (domains.Sparse(5, 2), {1: 0.5}),
     "square": (domains.Square(SIDE), 0.25),
     "text": (domains.Text(), "owl"),

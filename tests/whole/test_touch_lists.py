@@ -111,7 +111,7 @@ def test_each_planner_is_that_of_a_question() -> None:
 
 
 def test_each_module_of_questions_in_studies_is_that_of_a_kind() -> None:
-    shared = {"__init__", "attribute_tables", "base", "interval_shares", "pairs", "records", "result_lines"}
+    shared = {"__init__", "attribute_tables", "base", "interval_shares", "items", "pairs", "records", "result_lines"}
     files = {path.stem for path in (SOURCE / "study" / "questions").glob("*.py")} - shared
     assert files == {kind.replace("-", "_") for kind in file_kinds()}
 

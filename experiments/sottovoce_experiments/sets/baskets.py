@@ -51,7 +51,7 @@ class Baskets(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _baskets() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def purchases() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The basket and the item of each purchase; items are numbered from the most frequent one on."""
     lists = pq.read_table(data_file(BASKETS.file), columns=["items"])["items"].combine_chunks()
     items = np.asarray(lists.flatten().to_numpy(), np.int64)
@@ -63,7 +63,7 @@ def _baskets() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def crowd(case: str, rng: np.random.Generator) -> Baskets:
     """Baskets with some of the items; who would hold more than the most allowed keeps a random choice of them."""
     size, most = CASES[case]
-    owners, items = _baskets()
+    owners, items = purchases()
     people = int(owners.max()) + 1
     if case == "their pairs":
         held = np.zeros((people, PAIRED), bool)

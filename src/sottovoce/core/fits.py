@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from sottovoce.core.domain.ball import Ball
     from sottovoce.core.domain.circle import Circle
     from sottovoce.core.domain.fields import VectorPart
+    from sottovoce.core.domain.itemsets import SetDomain
     from sottovoce.core.domain.key_value import KeyValue
     from sottovoce.core.domain.pair import Pair
     from sottovoce.core.domain.plain import Record
     from sottovoce.core.domain.powers import Powers
-    from sottovoce.core.domain.ranking import SetDomain
     from sottovoce.core.domain.sparse import Sparse
 
 
@@ -162,6 +162,7 @@ def _indices(domain: Domain, channel: Channel) -> None:
         )
 
 
+SET_KINDS = ("sets", "ranking", "itemsets")
 # The kind of a domain, the kind of a channel or a facet of it, and the check; None stands for all others.
 PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], None]], ...] = (
     ("record", "each", _fields),
@@ -173,7 +174,7 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
     *(("key-value", node, _key_value) for node in ("key-ends", "asked-key", "sampled-key")),
-    *((kind, node, _sets) for kind in ("sets", "ranking") for node in ("hitting", "spread", "options")),
+    *((kind, node, _sets) for kind in SET_KINDS for node in ("drawn-item", "hitting", "spread", "options")),
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),
     (None, Coordinates, _coordinates),

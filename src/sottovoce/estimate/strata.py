@@ -21,11 +21,21 @@ from sottovoce.estimate.distribution.base import DistributionEvidence
 from sottovoce.estimate.distribution.buckets import Buckets
 from sottovoce.estimate.distribution.share_sums import ShareSums
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, weighted_without_fakes
+from sottovoce.estimate.evidence import (
+    MOST_EXCESS,
+    Bounds,
+    Evidence,
+    Flags,
+    Floats,
+    most_excess,
+    weighted_without_fakes,
+)
 from sottovoce.estimate.fakes import FakeReports
+from sottovoce.estimate.frequency.supports import BitsEvidence
 from sottovoce.estimate.group_mean.evidence import GroupMeansEvidence
 from sottovoce.estimate.joint.evidence import JointEvidence
 from sottovoce.estimate.joint.weighted import WeightedTables
+from sottovoce.estimate.mean.scores import skewness_excess
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.estimate.sources import sources_of
 from sottovoce.estimate.survey.evidence import FEW_DRAWS, PartScores, WeighedEvidence
@@ -74,10 +84,33 @@ class StrataEvidence(WeighedEvidence):
         return self.student(request)
 
     def normal_is_poor(self) -> Flags:
-        return np.asarray(np.any([part.normal_is_poor() for part in self.parts], axis=0))
+        return self._poor(0.95, most_excess(0.95))
+
+    def _poor(self, level: float, most: float) -> Flags:
+        """Values whose interval may miss too often. Of shares all strata count together, at the most skewed rates that
+        are possible: a doubt that followed the reports would be missing where chance hides that rare ones are rare."""
+        spreads, thirds = np.asarray(0.0), np.asarray(0.0)
+        for unit, part in zip(self.units.each, self.parts, strict=True):
+            if not isinstance(part, BitsEvidence):
+                return np.asarray(np.any([one.normal_is_poor() for one in self.parts], axis=0))
+            rate = part.rarest
+            scale, square = unit.weight / (np.asarray(part.own) - part.other), rate * (1 - rate)
+            spreads = spreads + scale**2 * square / unit.n
+            thirds = thirds + scale**3 * square * (1 - 2 * rate) / unit.n**2
+        poor = skewness_excess(thirds**2 / spreads**3, level) > most
+        return np.asarray(np.broadcast_to(poor, self.values().shape))
 
     def warning(self) -> str | None:
-        return next(filter(None, (part.warning() for part in self.parts)), None)
+        return self.doubt(IntervalRequest(0.95, Method.NORMAL), most_excess(0.95))
+
+    def doubt(self, request: IntervalRequest, most: float = MOST_EXCESS) -> str | None:
+        poor = int(self._poor(request.level, most).sum())
+        if not poor:
+            return None
+        return (
+            f"The normal interval is poor for {poor} of {len(self.values())} values: strata have too few reports. Merge"
+            " strata, or ask more participants."
+        )
 
 
 @dataclass(frozen=True, eq=False)

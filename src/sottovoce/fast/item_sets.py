@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain.ranking import SetDomain
+from sottovoce.core.domain.itemsets import Itemsets, SetDomain
 from sottovoce.core.errors import DomainError
 from sottovoce.fast.encode import in_python, one_by_one, refuse
 
@@ -39,6 +39,19 @@ def _table(domain: SetDomain, table: NDArray[Any]) -> Rows:
     packed = np.zeros((len(table), 8 * lanes), np.uint8)
     packed[:, : -(-table.shape[1] // 8)] = np.packbits(table, axis=1, bitorder="little")
     return np.ascontiguousarray(packed).view("<u8").astype(np.uint64, copy=False)
+
+
+def held_itemsets(domain: Itemsets, held: Rows) -> Rows:
+    """Which itemsets are held: all of their items are."""
+    found = np.zeros((len(held), -(-len(domain.masks) // 64)), np.uint64)
+    for place, mask in enumerate(domain.masks):
+        whole = np.ones(len(held), bool)
+        for lane in range(held.shape[1]):
+            bits = np.uint64(mask >> 64 * lane & (1 << 64) - 1)
+            if bits:
+                whole &= held[:, lane] & bits == bits
+        found[:, place // 64] |= whole.astype(np.uint64) << np.uint64(place % 64)
+    return found
 
 
 def code_rows(domain: SetDomain, codes: Iterable[int]) -> Rows:

@@ -26,8 +26,10 @@ from sottovoce.core.domain import (
     Clamp,
     Domain,
     Fields,
+    HeldCount,
     Integers,
     Interval,
+    Itemsets,
     KeyValue,
     Pair,
     Powers,
@@ -47,7 +49,7 @@ from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import first_float
 from sottovoce.fast.double_double import HALF_ULP, WHOLE, Positions, halves, located, two
 from sottovoce.fast.encode import column, encode, in_python, is_frame, one_by_one, refuse
-from sottovoce.fast.item_sets import set_codes
+from sottovoce.fast.item_sets import held_itemsets, set_codes
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.key_values import key_value_codes
 from sottovoce.fast.slots import slot_code, slot_codes
@@ -92,6 +94,16 @@ def _(domain: KeyValue | Sparse, channel: Channel, values: Any, threads: int | N
 @_codes.register(Sets)
 def _(domain: Sets | Ranking, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
     return set_codes(domain, values)
+
+
+@_codes.register
+def _(domain: Itemsets, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+    return held_itemsets(domain, _codes(domain.of, channel, values, threads))
+
+
+@_codes.register
+def _(domain: HeldCount, channel: Channel, values: Any, threads: int | None) -> NDArray[Any]:
+    return np.asarray(np.bitwise_count(_codes(domain.of, channel, values, threads)).sum(axis=1), np.uint32)
 
 
 @_codes.register

@@ -160,14 +160,16 @@ def _estimates(protocol: bytes, manifest: Manifest, tallies: Tallies) -> Estimat
     """The estimates of one wave; those of a wave whose counts did not change are not computed again."""
     parts = (bytes.fromhex(manifest.hash), protocol, *(one.to_bytes() for one in tallies))
     key = hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).digest()
-    if key not in _KEPT:
+    kept = _KEPT.get(key)
+    if kept is None:
         try:
-            _KEPT[key] = State(read_protocol(protocol)[0], (), manifest.stage).counted(tallies).closed()
+            kept = State(read_protocol(protocol)[0], (), manifest.stage).counted(tallies).closed()
         except ParameterError:  # too few reports
-            _KEPT[key] = {}
-        if len(_KEPT) > MOST_KEPT:
-            _KEPT.popitem(last=False)
-    return _KEPT[key]
+            kept = {}
+        _KEPT[key] = kept
+        if len(_KEPT) > MOST_KEPT:  # another thread may have removed the same one
+            _KEPT.pop(next(iter(_KEPT)), None)
+    return kept
 
 
 def over_strata_of(work: Transaction, name: str | None, level: float) -> tuple[StudyResults, dict[str, StudyResults]]:

@@ -95,6 +95,8 @@ def weighted_tally(mechanism: Mechanism, reports: Any, weights: Any, *, units: i
 
 def check_weights(weights: Any, n: int) -> NDArray[np.float64]:
     """One number of at least zero for each of n reports; refuse anything else."""
+    if isinstance(weights, np.ma.MaskedArray):
+        raise ParameterError("Masked arrays of weights are not supported: leave out their reports, or fill them in.")
     try:
         numbers = np.asarray(weights, float)
     except (TypeError, ValueError):

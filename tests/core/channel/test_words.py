@@ -22,6 +22,7 @@ from sottovoce.core.channel import (
     Chain,
     Channel,
     Cohorts,
+    DrawnItem,
     Each,
     Hints,
     PoolMap,
@@ -56,6 +57,7 @@ UNREGISTERED: list[Channel] = [
     Bits(3, (UNIT // 2, UNIT // 3, UNIT // 4), (UNIT // 5, UNIT // 7, UNIT // 8)),
     Bits(70, UNIT // 2, UNIT // 5, "mask", 5),
     Sparing(5, (0, 3), UNIT // 4),
+    DrawnItem(5, 3, 2, Subset(7, 1, UNIT // 2)),
     Each((FLIP, Then(FLIP, FLIP), Table([[UNIT // 4, 3 * UNIT // 4]] * 2))),
 ]
 

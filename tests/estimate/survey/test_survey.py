@@ -210,10 +210,15 @@ def test_refusals_of_margins():
         ({"sex": (column, {"f": 5, "m": 0})}, "more than zero"),
         ({"sex": (column, {"f": 5, "m": 5}), "age": (column, {"f": 5, "m": 6})}, "same population"),
         ({"sex": (column, {"f": 5, "m": 5}), "age": (["m", "f", "m"], {"f": 2, "m": 8})}, "No weights meet"),
+        ({"sex": (column, {"f": 5, "m": "many"})}, "more than zero"),
         ({"sex": (column, [5, 5])}, "must be a pair"),
+        ({"sex": ("fmf", {"f": 5, "m": 5})}, "a list with the category"),
+        ({"sex": (["f", "m"], {"f": 5, "m": 5})}, "each of the 3 reports. Got 2"),
     ):
         with pytest.raises(sv.ParameterError, match=words):
             Survey(weights=[1, 1, 1]).raked(margins)
+    with pytest.raises(sv.ParameterError, match="at least one margin"):
+        Survey().raked({})
 
 
 def test_refusals_of_designs():
@@ -223,16 +228,20 @@ def test_refusals_of_designs():
     for survey, words in (
         (Survey(weights=[1] * 9), "each of the 10 reports"),
         (Survey(weights=[0] + [1] * 9), "above zero"),
+        (Survey(weights=np.ma.masked_array(np.ones(10), mask=[True] + [False] * 9)), "Masked arrays"),
+        (Survey().raked({"sex": (["f", "m"], {"f": 5, "m": 5})}), "about 2 participants, and there are 10"),
         (Survey(strata=["x"] * 9), "stratum for each"),
-        (Survey(strata=["x"] * 9 + ["y"]), "single participant"),
+        (Survey(strata=["x"] * 9 + ["y"]), "Stratum 'y' has a single participant"),
         (Survey(clusters=["x"] * 10), "single cluster"),
         (Survey(strata=[["x"]] * 10), "Each stratum of a survey must be a text or a number"),
         (Survey(strata=halves, people={"x": 10}), "name every stratum"),
-        (Survey(strata=halves, people={"x": 4, "y": 10}), "more reports than people"),
+        (Survey(strata=halves, people={"x": 4, "y": 10}), "Stratum 'x' has 5 reports, more than its 4"),
         (Survey(clusters=halves, people=100), "leave out 'people'"),
     ):
         with pytest.raises(sv.ParameterError, match=words):
             survey.estimate(mechanism, reports)
+    with pytest.raises(sv.ParameterError, match="needs the reports themselves"):
+        Survey().estimate(mechanism, mechanism.tally(reports))
     rows = sv.mechanism("d-bit-flip", sv.Integers(0, 7), epsilon=2, d=2)
     with pytest.raises(sv.ParameterError, match="cannot be weighted yet"):
         Survey().estimate(rows, rows.privatize([1] * 10, seed=1))

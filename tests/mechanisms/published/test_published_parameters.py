@@ -60,6 +60,12 @@ def test_the_threshold_is_that_of_laplace_noise(threshold):
     assert mechanism.channel.q / UNIT == pytest.approx(math.exp(-at) / 2, rel=1e-3)
 
 
+@for_each("threshold", [0, "-0.5", "1.001", 2])
+def test_thresholds_lie_within_a_bin(threshold):
+    with pytest.raises(sv.ParameterError, match="'threshold' parameter of the"):
+        sv.mechanism("the", SIX, epsilon=2, threshold=threshold)
+
+
 def test_the_best_threshold_is_no_worse_than_a_published_one():
     def variance(mechanism):
         p, q = mechanism.channel.p / UNIT, mechanism.channel.q / UNIT

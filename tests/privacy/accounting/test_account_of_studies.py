@@ -78,6 +78,18 @@ def test_a_shuffler_hides_a_report_in_its_batch_and_not_in_the_study(manifest):
     assert StudyAccount.of(one, participants=400).amplified == shuffled(only, participants=400, delta=1e-6)
 
 
+def test_no_crowd_hides_a_report_that_comes_with_an_invitation_or_a_chosen_budget(manifest):
+    """The collector reads both beside the report: who was invited is known, and one budget may have one participant."""
+    sealed = Collection(sealed_for="ab" * 32, batch=500)
+    invited = replace(manifest, facts=replace(manifest.facts, collection=replace(sealed, invitations=True)))
+    chosen = replace(manifest, stage=Round(manifest.stage.arms, chosen=True))
+    for study, why in ((invited, "invitations"), (chosen, "choose their budget")):
+        found = StudyAccount.of(study, participants=1_000_000)
+        assert found.crowd is None and found.amplified is None and why in found.crowd_problem
+        assert "shuffler" not in found.text() and found.to_dict()["shuffled"] is None
+    assert StudyAccount.of(manifest, participants=9).crowd_problem is None
+
+
 def test_a_report_is_hidden_among_those_of_its_own_arm(manifest):
     found = StudyAccount.of(manifest, participants=40_003)
     arms = manifest.stage.arms

@@ -105,8 +105,9 @@ def test_sampling_of_a_randomized_response():
     assert epsilon == pytest.approx(math.log(0.75 + 0.25 * math.e), rel=1e-12)
     assert delta == 2.5e-7
     assert sampled(1, rate=1) == (1.0, 0.0)
-    with pytest.raises(sv.ParameterError, match="rate"):
-        sampled(1, rate=0)
+    for rate in (0, -1, "1.0001", 2):
+        with pytest.raises(sv.ParameterError, match="rate"):
+            sampled(1, rate=rate)
 
 
 def _seen(answers, keep, chances):

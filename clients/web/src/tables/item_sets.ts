@@ -6,7 +6,8 @@ import { bitCount, bitLength, mod, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
 import { Fraction, larger, smallest, spend, units } from "../core/fraction";
 import { count, define, integer, listOf, ranged, valid } from "../core/read";
-import { Categories, Domain, DOMAINS, outside } from "../domain/domain";
+import { Categories, Domain, domainFrom, DOMAINS, outside } from "../domain/domain";
+import { View } from "../domain/views";
 
 const MOST_ITEMS = 1n << 16n;
 const MOST_RANKED = 90;
@@ -97,6 +98,50 @@ function pairs(count: number): [number, number][] {
   return Array.from({ length: count }, (_, first) => first).flatMap((first) =>
     Array.from({ length: count - first - 1 }, (_, place): [number, number] => [first, first + 1 + place]),
   );
+}
+
+/** Which of some itemsets a person holds: all of their items are held. */
+class Itemsets extends View {
+  readonly listed: Categories;
+  readonly most: bigint;
+  private readonly masks: bigint[] = [];
+  constructor(of: Domain, members: number[], sizes: number[]) {
+    super(of);
+    const { listed, most } = of as Partial<Sets>;
+    valid(listed, "of");
+    valid(sizes.length >= 2 && sizes.reduce((sum, one) => sum + one, 0) === members.length, "sizes");
+    let from = 0;
+    const labels = sizes.map((size) => {
+      const places = members.slice(from, (from += size));
+      valid(places.every((place) => BigInt(place) < listed!.size!) && new Set(places).size === size, "members");
+      this.masks.push(places.reduce((mask, place) => mask | (1n << BigInt(place)), 0n));
+      return places.map((place) => listed!.label(BigInt(place))).join(" and ");
+    });
+    this.listed = new Categories(labels);
+    const held = [...new Set(sizes)].map((size) => [BigInt(sizes.filter((one) => one === size).length), choose(most!, BigInt(size))]);
+    const possible = held.reduce((sum, [all, some]) => sum + (all! < some! ? all! : some!), 0n);
+    this.most = possible || 1n;
+    this.ticks = `${sizes.length} ${this.most}`;
+  }
+  encode(value: unknown): bigint {
+    const held = this.seen.encode(value) as bigint;
+    return this.masks.reduce((code, mask, place) => code | (BigInt((held & mask) === mask) << BigInt(place)), 0n);
+  }
+  override label(code: bigint): string {
+    return this.listed.label(code);
+  }
+}
+
+/** How many items, or itemsets, a person holds. */
+class HeldCount extends View {
+  constructor(of: Domain) {
+    super(of);
+    valid((of as Partial<Sets>).listed, "of");
+    this.size = (of as Sets).most + 1n;
+  }
+  encode(value: unknown): bigint {
+    return BigInt(bitCount(this.seen.encode(value) as bigint));
+  }
 }
 
 /** A subset of the items and fillers that is likelier if it contains any element that a person holds. */
@@ -241,6 +286,59 @@ abstract class SetsById extends Channel {
   }
 }
 
+/** One of the items that a person holds, or a filler, is drawn; the inner channel reports it. */
+class DrawnItem extends Channel {
+  constructor(
+    readonly items: bigint,
+    readonly most: number,
+    private readonly padded: number,
+    private readonly inner: Channel,
+  ) {
+    ranged(BigInt(most), 1n, items < MOST_HELD ? items : MOST_HELD, "most");
+    ranged(BigInt(padded), 1n, BigInt(most), "padded");
+    const response = inner.kind === "public" ? inner.parts[0] : inner;
+    valid(response instanceof Subset && response.w === 1n && inner.inputs === items + BigInt(padded), "inner");
+    super(subsets(items, most), 1 + inner.words, inner.outputs, inner.payloadBits);
+    this.codesAreIndices = false;
+    this.parts = [inner];
+    this.publics = inner.publics;
+    this.tries = inner.tries;
+    this.ticks = `${items} ${most}`;
+  }
+  private elements(code: bigint): bigint[] {
+    return heldElements(code, this.items, this.most).slice(0, Math.max(this.padded, bitCount(code)));
+  }
+  sample(code: bigint, coins: Coins, words: Words = NO_WORDS): bigint {
+    const held = this.elements(code);
+    return this.inner.sample(held[Number(coins.below(BigInt(held.length)))]!, coins, words);
+  }
+  override contains(report: bigint): boolean {
+    return this.inner.contains(report);
+  }
+  override accepts(words: Words): boolean {
+    return this.inner.accepts(words);
+  }
+  likelihood(report: bigint, code: bigint, words: Words = NO_WORDS): Fraction {
+    const all = this.elements(code).map((element) => this.inner.likelihood(report, element, words));
+    return all.reduce((sum, one) => sum.plus(one)).over(Fraction.of(BigInt(all.length)));
+  }
+  /** The draw is private: a report of randomized response names one element. */
+  ratio(): Fraction {
+    if (!(this.inner instanceof Subset)) return this.inner.ratio();
+    const [own, other] = [this.inner.likelihood(0n, 0n), this.inner.likelihood(0n, 1n)];
+    const slots = BigInt(this.padded);
+    return own.plus(other.times(Fraction.of(slots - 1n))).over(other.times(Fraction.of(slots)));
+  }
+  override codes(): Iterable<bigint> {
+    return itemSets(this.items, this.most);
+  }
+  /** The items that a report names: those that make it likelier than chance does. */
+  named(report: bigint, words: Words): bigint[] {
+    const chance = Fraction.of(1n, this.inner.outputs!);
+    return numbers(this.items).filter((item) => this.inner.likelihood(report, item, words).compare(chance) > 0);
+  }
+}
+
 /** Items are put into few cells by a public hash, and the set of cells is reported. */
 class Spread extends SetsById {
   constructor(
@@ -342,6 +440,9 @@ const number = integer();
 const named = listOf((value) => (typeof value === "string" ? value : number(value)));
 define(DOMAINS, "sets", Sets, { items: named, most: number });
 define(DOMAINS, "ranking", Ranking, { items: named });
+define(DOMAINS, "itemsets", Itemsets, { of: domainFrom, members: listOf(count(0n, MOST_ITEMS)), sizes: listOf(count(1n, MOST_ITEMS)) });
+define(DOMAINS, "held-count", HeldCount, { of: domainFrom });
 define(NODES, "hitting", Hitting, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), picked: integer(), hit: unit });
+define(NODES, "drawn-item", DrawnItem, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), padded: count(1n, MOST_HELD), inner: channelFrom });
 define(NODES, "spread", Spread, { items: integer(2n, MOST_ITEMS), inner: channelFrom, bits: integer() });
 define(NODES, "options", Options, { items: integer(2n, MOST_ITEMS), most: integer(), inner: channelFrom, bits: integer() });

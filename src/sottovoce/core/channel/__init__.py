@@ -13,6 +13,7 @@ NODES = {
     "cap": "core.channel.vector.sphere:Cap",
     "chain": "core.channel.compose.stages:Chain",
     "cohorts": "core.channel.compose.cohorts:Cohorts",
+    "drawn-item": "core.channel.compose.drawn_item:DrawnItem",
     "each": "core.channel.compose.each:Each",
     "fakes": "core.channel.compose.fakes:Fakes",
     "half-space": "core.channel.vector.half_space:HalfSpace",

@@ -2,6 +2,7 @@
 from sottovoce.core.channel.base import Channel as Channel
 from sottovoce.core.channel.base import channel_from_spec as channel_from_spec
 from sottovoce.core.channel.compose.cohorts import Cohorts as Cohorts
+from sottovoce.core.channel.compose.drawn_item import DrawnItem as DrawnItem
 from sottovoce.core.channel.compose.each import Each as Each
 from sottovoce.core.channel.compose.fakes import Fakes as Fakes
 from sottovoce.core.channel.compose.histogram import Histogram as Histogram

@@ -10,6 +10,8 @@ from sottovoce.core.domain.clamp import Clamp as Clamp
 from sottovoce.core.domain.digit import Digit as Digit
 from sottovoce.core.domain.fields import Fields as Fields
 from sottovoce.core.domain.fields import VectorPart as VectorPart
+from sottovoce.core.domain.itemsets import HeldCount as HeldCount
+from sottovoce.core.domain.itemsets import Itemsets as Itemsets
 from sottovoce.core.domain.key_value import KeyValue as KeyValue
 from sottovoce.core.domain.pair import Pair as Pair
 from sottovoce.core.domain.plain import Categories as Categories

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from sottovoce.core.declared import declared, of_form
 from sottovoce.core.domain.base import Domain
 from sottovoce.core.domain.plain import VALUES, Categories
-from sottovoce.core.domain.sets import Sets
 from sottovoce.core.errors import DomainError, ParameterError
 
 MAX_RANKED = 90  # 4,005 pairs, whose covariances are given
@@ -110,6 +109,3 @@ class Ranking(Domain):
     def foreign(self) -> list[object]:
         first, *others = self.items
         return [*Domain.foreign(self), first, [first, *others[:-1]], [first, first, *others[1:]], [*self.items, first]]
-
-
-SetDomain = Sets | Ranking  # answers are sets: of items, or of the pairs of a ranking

@@ -114,7 +114,9 @@ class StudyFacts:
             raise SpecError("A manifest without an owner, a contact and a purpose is not valid.")
         if self.lifetime < self.epsilon:
             raise SpecError("The lifetime budget of a manifest is at least that of one participation.")
-        for day in filter(None, (self.start, self.end)):
+        for day in (self.start, self.end):
+            if day is None:
+                continue
             # Python reads other forms as well, which are not ordered as texts: a study could seem never to end.
             try:
                 plain = date.fromisoformat(day).isoformat() == day

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sottovoce.core.domain.base import Domain
-from sottovoce.core.domain.ranking import SetDomain
+from sottovoce.core.domain.itemsets import SetDomain
 from sottovoce.core.params import reject
 from sottovoce.core.question.base import Question
 

@@ -72,8 +72,13 @@ class BitsEvidence(ReadSharesEvidence):
             replace(self, counts=np.minimum(self.counts, most)),  # type: ignore[type-var]
         )
 
+    @property
+    def rarest(self) -> Floats:
+        """The least probability of a support, or of none, whatever the shares are."""
+        return np.asarray(np.minimum(self.other, 1 - np.asarray(self.own)))
+
     def normal_is_poor(self) -> Flags:
-        poor = self.trials * np.minimum(self.other, 1 - np.asarray(self.own)) < POOR_BELOW
+        poor = self.trials * self.rarest < POOR_BELOW
         return np.broadcast_to(poor, self.counts.shape)
 
 

@@ -14,7 +14,7 @@ from sottovoce.core.channel.facets import need
 from sottovoce.core.channel.shapes import Itemised
 from sottovoce.core.declared import delegated
 from sottovoce.core.domain import Domain
-from sottovoce.core.domain.ranking import SetDomain
+from sottovoce.core.domain.itemsets import SetDomain
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_people, reject

@@ -23,10 +23,11 @@ from sottovoce.estimate.request import Target
 from sottovoce.estimate.sources import EstimateSource
 from sottovoce.estimate.survey.evidence import EvidenceScores, skewness, weighed
 from sottovoce.estimate.survey.groups import GroupScores, weighed_groups
-from sottovoce.estimate.survey.raking import raked
+from sottovoce.estimate.survey.raking import checked_margins, raked
 from sottovoce.estimate.survey.units import Unit, Units
 from sottovoce.fast.batch import Reports, from_messages
 from sottovoce.tally.count import tally
+from sottovoce.tally.tally import Tally
 from sottovoce.tally.weighted import WeightedTally, check_weights, fixed_point, weighted_tally
 
 Ints = NDArray[np.int64]
@@ -73,7 +74,8 @@ class Survey:
         Returns:
             The survey with weights that sum to every margin. Its variances are those of calibrated estimates.
         """
-        known = (self.weights, self.strata, self.clusters, *(column for column, _ in margins.values()))
+        columns = [column for column, _ in checked_margins(margins).values()]
+        known = (self.weights, self.strata, self.clusters, *columns)
         n = next(len(column) for column in known if column is not None)
         weights, cells, traits = raked(self._weights(n), margins)
         return replace(self, weights=weights, cells=cells, traits=traits)
@@ -89,7 +91,16 @@ class Survey:
         Returns:
             The estimate; its notes say what is assumed.
         """
+        if isinstance(reports, Tally):
+            raise ParameterError(
+                "A survey needs the reports themselves: a tally no longer knows which report has which weight. Count"
+                " each stratum apart and use over_strata where only tallies are left."
+            )
         batch = reports if isinstance(reports, Reports) else from_messages(mechanism, list(reports))
+        if self.cells is not None and len(self.cells) != len(batch):
+            raise ParameterError(
+                f"The margins are about {len(self.cells)} participants, and there are {len(batch)} reports."
+            )
         plain = unbiased(mechanism, tally(mechanism, batch))
         evidence = self._evidence(mechanism, batch, plain.evidence)
         asked = mechanism.question if question is None else question
@@ -147,8 +158,6 @@ class Survey:
         names, strata = _numbered(self.strata, n, "stratum")
         clusters = _numbered(self.clusters, n, "cluster")[1]
         cells = np.zeros(n, np.int64) if self.cells is None else self.cells
-        if len(cells) != n:
-            raise ParameterError(f"The margins are about {len(cells)} participants, and there are {n} reports.")
         kinds, place = np.unique(np.stack([strata, clusters, cells], axis=1), axis=0, return_inverse=True)
         order = np.argsort(place.ravel(), kind="stable")
         ends = np.cumsum(np.bincount(place.ravel(), minlength=len(kinds)))
@@ -177,20 +186,22 @@ class Survey:
         if {*known} != {*names}:
             raise ParameterError("The 'people' of a survey must name every stratum of its participants, and no other.")
         sizes = [check_people("people", "a survey", known[name]) for name in names]
-        if any(count > size for count, size in zip(counts, sizes, strict=True)):
-            raise ParameterError("A stratum has more reports than people.")
+        for name, count, size in zip(names, counts.tolist(), sizes, strict=True):
+            if count > size:
+                where = "The survey" if name is None else f"Stratum {name!r}"
+                raise ParameterError(f"{where} has {count:,} reports, more than its {size:,} people.")
         return np.asarray(counts / np.array(sizes, float))
 
     def _check_draws(self, names: Sequence[object], strata: Ints, clusters: Ints) -> None:
         """Two draws in each stratum: one has no variance."""
         what = "cluster" if self.clusters is not None else "participant"
-        for place in range(len(names)):
+        for place, name in enumerate(names):
             inside = strata == place
             draws = len(np.unique(clusters[inside])) if self.clusters is not None else int(inside.sum())
             if draws < 2:
-                raise ParameterError(
-                    f"A stratum has a single {what}, so its variance is unknown: merge it with another stratum."
-                )
+                where = "The survey" if name is None else f"Stratum {name!r}"
+                then = "merge it with another stratum" if len(names) > 1 else f"it needs two {what}s"
+                raise ParameterError(f"{where} has a single {what}, so its variance is unknown: {then}.")
 
 
 def _numbered(column: Sequence[object] | None, n: int, what: str) -> tuple[list[object], Ints]:

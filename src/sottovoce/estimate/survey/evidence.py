@@ -168,12 +168,17 @@ class SurveyEvidence(WeighedEvidence):
         return self._poor(IntervalRequest(0.95, Method.NORMAL), most_excess(0.95))
 
     def _poor(self, request: IntervalRequest, most: float) -> Flags:
-        """Values whose interval may miss too often: weights make the law of a sum more skewed."""
+        """Values whose interval may miss too often: weights make the law of a sum more skewed.
+
+        Shares are judged by the most skewed rates that are possible: a doubt that followed the reports would be missing
+        where chance hides that supports are rare.
+        """
         few = self.units.effective / self.lopsided < POOR_BELOW
         if isinstance(self.plain, BitsEvidence):
-            rates = np.clip(self.plain.means, *np.sort([self.plain.other, self.plain.own], axis=0))
-            skewed = (1 - 2 * rates) ** 2 / (rates * (1 - rates)) * self.lopsided / self.n
-            return np.asarray((skewness_excess(skewed, request.level) > most) | few)
+            rate = self.plain.rarest
+            skewed = (1 - 2 * rate) ** 2 / (rate * (1 - rate)) * self.lopsided / self.n
+            poor = (skewness_excess(skewed, request.level) > most) | few
+            return np.asarray(np.broadcast_to(poor, self.values().shape))
         return np.asarray(self.plain.normal_is_poor() | few)
 
     def warning(self) -> str | None:

@@ -32,8 +32,6 @@ def raked(weights: Floats, margins: Mapping[str, tuple[Sequence[Any], Mapping[An
 
     `margins` has for each variable the category of each report, and the people of each category in the population.
     """
-    if not isinstance(margins, Mapping) or not margins:
-        raise ParameterError("Raking needs at least one margin: a column of categories, and the people of each.")
     columns, wanted = zip(*(_margin(name, pair, len(weights)) for name, pair in margins.items()), strict=True)
     totals = [float(people.sum()) for people in wanted]
     if max(totals) - min(totals) > 1e-6 * max(totals):
@@ -56,20 +54,35 @@ def raked(weights: Floats, margins: Mapping[str, tuple[Sequence[Any], Mapping[An
     )
 
 
-def _margin(name: str, pair: Any, n: int) -> tuple[NDArray[np.int64], Floats]:
+def checked_margins(margins: Any) -> Mapping[str, tuple[Sequence[Any], Mapping[Any, Any]]]:
+    """Margins as pairs of a column and the people of each category; refuse anything else."""
+    if not isinstance(margins, Mapping) or not margins:
+        raise ParameterError("Raking needs at least one margin: a column of categories, and the people of each.")
+    for name, pair in margins.items():
+        if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Mapping):
+            raise ParameterError(
+                f"Margin {name} must be a pair: a category for each report, and a mapping with the people of each."
+            )
+        if isinstance(pair[0], str) or not hasattr(pair[0], "__len__"):
+            raise ParameterError(f"Margin {name} must have a list with the category of each report.")
+    return margins
+
+
+def _margin(name: str, pair: tuple[Sequence[Any], Mapping[Any, Any]], n: int) -> tuple[NDArray[np.int64], Floats]:
     """The category of each report as a number, and the people of each category."""
-    if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], Mapping) or len(pair[0]) != n:
-        raise ParameterError(
-            f"Margin {name} must be a pair: a category for each of the {n} reports, and the people of each."
-        )
     column, people = pair
+    if len(column) != n:
+        raise ParameterError(f"Margin {name} must have a category for each of the {n} reports. Got {len(column)}.")
     places = {category: place for place, category in enumerate(people)}
     unknown = {category for category in column if category not in places}
     if unknown:
         raise ParameterError(
             f"Margin {name} has no number of people for {len(unknown)} of the categories of its column."
         )
-    numbers = np.array([float(count) for count in people.values()])
+    try:
+        numbers = np.array([float(count) for count in people.values()])
+    except (TypeError, ValueError):
+        numbers = np.zeros(1)
     if not (np.isfinite(numbers).all() and (numbers > 0).all()):
         raise ParameterError(f"Margin {name} must have more than zero people in every category.")
     codes = np.array([places[category] for category in column], np.int64)

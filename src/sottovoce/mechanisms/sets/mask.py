@@ -8,7 +8,7 @@ from typing import Any, cast
 from sottovoce.core.arithmetic.rational import odds
 from sottovoce.core.channel.finite.hitting import MAX_MOST, Hitting, hit_units
 from sottovoce.core.domain import Domain
-from sottovoce.core.domain.ranking import SetDomain
+from sottovoce.core.domain.itemsets import SetDomain
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_epsilon, check_integer, shown

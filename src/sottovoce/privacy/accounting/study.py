@@ -132,14 +132,22 @@ class StudyAccount:
 
     # --- what a crowd hides ----------------------------------------------------------------------
     @property
+    def crowd_problem(self) -> str | None:
+        """Why no crowd hides a report, whoever shuffles it; None if one may."""
+        if self.manifest.facts.collection.invitations:
+            return "whoever hands out invitations can tell whose report is whose"
+        if self.manifest.stage.chosen:
+            return "participants choose their budget, and few may choose the same one"
+        return None
+
+    @property
     def crowd(self) -> int | None:
         """Those among whom a shuffler hides a report: a batch, not all participants, where the study has batches.
 
-        None where a report comes with an invitation: who handed them out can tell whose it is, in any crowd.
+        None where `crowd_problem` says that there is none.
         """
-        collection = self.manifest.facts.collection
-        batch = collection.batch
-        if collection.invitations:
+        batch = self.manifest.facts.collection.batch
+        if self.crowd_problem is not None:
             return None
         return self.participants if self.participants is None or batch is None else min(self.participants, batch)
 

@@ -79,6 +79,11 @@ class Mixer:
             rows = database.execute("SELECT study, prefix, COUNT(*) FROM seal GROUP BY study, prefix").fetchall()
         return {(study, bytes(prefix)): count for study, prefix, count in rows}
 
+    def drop(self, study: str, prefix: bytes) -> None:
+        """Delete the waiting seals of a manifest, or of one of its waves."""
+        with self._changed() as database:
+            database.execute("DELETE FROM seal WHERE study = ? AND prefix = ?", (study, prefix))
+
     def pass_on(self, study: str, prefix: bytes, least: int, send: Callable[[bytes], None]) -> int:
         """Send all seals of a manifest in random order if there are enough; returns the number sent.
 

@@ -71,7 +71,12 @@ class Relay:
                 self.pass_on()
 
     def pass_on(self) -> int:
-        """Pass on all full batches; returns the number of reports."""
+        """Pass on all full batches, and forget reports of waves that are over; returns the number passed on."""
+        for study, before in self.mixer.waiting():
+            with self._reading:
+                known = self._known(study)
+            if known is not None and _is_over(known, before):
+                self.mixer.drop(study, before)
         return pass_on_due(self.mixer, self._least, self._send)
 
     def manifest(self, study: str) -> Manifest:
@@ -182,6 +187,12 @@ def _is_due(manifest: Manifest, sealed: bytes) -> bool:
     """Whether the wave of a seal is counted today: made-up waves would fill the file."""
     today = datetime.now(UTC).date()
     return manifest.facts.repeat is None or wave_of(manifest, sealed) in manifest.facts.counted(today)
+
+
+def _is_over(manifest: Manifest, sealed: bytes) -> bool:
+    """Whether the wave of a seal is not counted any more."""
+    today = datetime.now(UTC).date()
+    return manifest.facts.repeat is not None and wave_of(manifest, sealed) < manifest.facts.counted(today).start
 
 
 def settled(reply: Reply) -> bool:

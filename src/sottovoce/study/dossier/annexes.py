@@ -191,10 +191,10 @@ def _nist(known: DossierFacts, account: StudyAccount) -> Iterator[str]:
 
 
 def _amplification(known: DossierFacts, account: StudyAccount) -> str:
-    collection = known.manifest.facts.collection
-    if collection.batch is not None and collection.invitations:
-        return "None is claimed: whoever hands out invitations can tell whose report is whose."
-    if collection.batch is not None:
+    batch = known.manifest.facts.collection.batch
+    if batch is not None and account.crowd_problem is not None:
+        return f"None is claimed: {account.crowd_problem}."
+    if batch is not None:
         return "By the shuffler of the study, as annex A says, towards somebody who sees shuffled messages only."
     beyond = " Annex A says what a shuffler would add." if account.amplified is not None else ""
     return f"None is claimed: the study has no shuffler.{beyond}"

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.compose.options import MAX_ASKED
-from sottovoce.core.domain.ranking import SetDomain
+from sottovoce.core.domain.itemsets import SetDomain
+from sottovoce.core.domain.ranking import Ranking
 from sottovoce.core.domain.sets import Sets
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.language.plural import plural
@@ -86,9 +87,10 @@ class SetSharesPlanner(Planner):
         return np.asarray(mechanism.variance(self.truth, 1, target=self.target))
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
-        if self.domain.ranked is None and self.domain.most > 1:
-            fewer = build(best.method, Sets(self.domain.items, self.domain.most - 1), epsilon=epsilon)
-            rare = np.zeros(len(self.domain.items))
+        if self.domain.root is self.domain and self.domain.ranked is None and self.domain.most > 1:
+            items = cast(Sets, self.domain).items
+            fewer = build(best.method, Sets(items, self.domain.most - 1), epsilon=epsilon)
+            rare = np.zeros(len(items))
             ratio = math.sqrt(float(fewer.variance(rare, 1)[0] / best.mechanism.variance(rare, 1)[0]))
             if ratio < _LESS:
                 yield (
@@ -110,7 +112,7 @@ class MeanPlacesPlanner(SetSharesPlanner):
 
     @property
     def subject(self) -> str:
-        return f"Mean places of {len(self.domain.items)} items"
+        return f"Mean places of {len(cast(Ranking, self.domain).items)} items"
 
     def tried(self) -> Iterable[tuple[str, dict[str, Any]]]:
         """Fewer pairs may be better than for shares: pairs that are asked together have an item in common."""

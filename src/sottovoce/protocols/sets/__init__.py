@@ -1,0 +1,1 @@
+"""Published protocols for frequent items and itemsets."""
