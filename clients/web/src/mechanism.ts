@@ -65,7 +65,7 @@ export class Mechanism {
     this.ratio = guarantee.ratio(channel);
     if (!within(this.ratio, claimed)) refuse("This mechanism has a larger epsilon than it claims.", "privacy");
     this.ratioForever = channel.stages ? channel.stages[0].ratio() : null;
-    need(!this.ratioForever === !claimedForever, "A mechanism claims an epsilon of all reports of one value if it keeps a memo.");
+    need(!this.ratioForever === !claimedForever, "A memo needs an epsilon of its own.");
     if (this.ratioForever && !within(this.ratioForever, claimedForever!))
       refuse("All reports of one value have a larger epsilon than this mechanism claims.", "privacy");
   }

@@ -104,11 +104,13 @@ def _with_levels(domain: Domain, levels: int, n: int, central: Decimal, delta: f
     def excess(local: float) -> float:
         return math.log(max(_delta(levels, n, local, float(central)), 1e-300) / delta)
 
-    low = high = float(central)  # which needs no crowd
-    while high < MAX_EPSILON and excess(high * _STEP) <= 0:
-        low = high = high * _STEP
-    if high * _STEP < MAX_EPSILON:
-        low = float(brentq(excess, high + 1e-9, high * _STEP, xtol=_EXACT)) - 2 * _EXACT
+    low = float(central)  # which needs no crowd
+    # Beyond, fewer than one other report is expected to be as likely whatever the answer is.
+    most = min(float(MAX_EPSILON), math.log(n * (levels + 1)))
+    while low < most and excess(high := min(low * _STEP, most)) <= 0:
+        low = high
+    if low < most:
+        low = float(brentq(excess, low + 1e-9, high, xtol=_EXACT)) - 2 * _EXACT
     local = _DIGITS.create_decimal(Decimal(max(low, float(central))))
     if local > central and excess(float(local)) > 0:
         local = central
