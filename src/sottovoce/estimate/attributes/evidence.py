@@ -170,8 +170,8 @@ def predicted_variance(
     """The exact variance of each value, for the true shares, or a number that all hold, of each attribute by name."""
     check_people("n", "variance", n)
     question, rates = mechanism.question, _marginals(mechanism)
-    names = {name for name, _ in question.fields_of} if isinstance(question, Attributes) else set()
-    if not isinstance(question, Attributes) or not isinstance(truth, Mapping) or {*truth} != names:
+    known = truth if isinstance(truth, Mapping) else {}
+    if not isinstance(question, Attributes) or {*known} != {name for name, _ in question.fields_of}:
         raise ParameterError("The truth of several attributes must have the shares, or the mean, of each by its name.")
     if rates is not None:
         shares = [floats_of(truth[name]) for name, _ in question.fields_of]
