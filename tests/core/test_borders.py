@@ -18,7 +18,25 @@ import pytest
 import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import channel_from_spec
-from sottovoce.core.domain import Bins, Clamp, KeyValue, Merged, Pair, domain_from_spec
+from sottovoce.core.domain import (
+    Above,
+    Bins,
+    Cells,
+    Clamp,
+    Digit,
+    Fields,
+    Itemsets,
+    KeyValue,
+    Level,
+    Merged,
+    Pair,
+    Powers,
+    Prefix,
+    Select,
+    Square,
+    VectorPart,
+    domain_from_spec,
+)
 from sottovoce.core.errors import SottovoceError
 from sottovoce.core.exchange.manifest import Manifest
 from sottovoce.core.exchange.repeat import Repeat
@@ -29,6 +47,7 @@ from tests.core.channel.test_small_laws import NODES, instances
 FILE = Path(__file__).parent / "golden" / "borders.json"
 LISTED = 3  # entries of a list that are changed
 LONGEST = 1 << 20  # no work for numbers beyond
+RECORD = sv.Record({"a": sv.Integers(0, 2), "b": sv.Categories(["x", "y"]), "n": sv.Interval(0, 1)})
 DOMAINS: dict[str, sv.Domain] = {
     "integers": sv.Integers(2, 9),
     "interval": sv.Interval(0, 10),
@@ -47,6 +66,17 @@ DOMAINS: dict[str, sv.Domain] = {
     "merged": Merged(sv.Integers(0, 3), (0, 1, 1, 0)),
     "clamp": Clamp(sv.Interval(0, 10), 2, 5),
     "text": sv.Text(),
+    "fields": Fields(RECORD, ["a", "n"]),
+    "vector part": VectorPart(sv.Box(-1, 1, 4), (2, 0)),
+    "itemsets": Itemsets(sv.Sets(list("abc"), 2), [["a"], ["a", "b"]]),
+    "cells": Cells(Pair(sv.Categories(["a", "b"]), sv.Categories(["x", "y"])), 1),
+    "digit": Digit(sv.Interval(0, 10), 1, 4, 2),
+    "powers": Powers(sv.Interval(0, 10), 5),
+    "square": Square(sv.Interval(0, 10), 5),
+    "above": Above(sv.Interval(0, 10), 4),
+    "level": Level(sv.Integers(0, 7), 2, 2),
+    "prefix": Prefix(sv.Text(), 8),
+    "select": Select(RECORD, ["a", "b"]),
 }
 
 

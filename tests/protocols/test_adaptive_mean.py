@@ -16,7 +16,7 @@ from sottovoce.core.channel import Then
 from sottovoce.estimate.mean.noise import average_noise, noise_table
 from sottovoce.estimate.mean.sequential import SequentialMeanEvidence, two_rounds
 from sottovoce.protocols.checkpoints import checkpoint, resume
-from sottovoce.protocols.mean.adaptive import LEAST_EPSILON
+from sottovoce.protocols.mean.adaptive import LEAST_EPSILON, AdaptiveMeanRounds
 from sottovoce.protocols.mean.belief import CAUTION, PLACES, STEPS, believed, needed_gain, spread
 from sottovoce.protocols.play import replay
 from sottovoce.protocols.simulate import play_round, rounds
@@ -188,6 +188,19 @@ def test_the_belief_is_what_the_likelihood_steps_and_the_caution_say(seed: int) 
     assert belief.weights == pytest.approx(expected, abs=2 * 10.0**-PLACES)
     assert min(belief.weights) > 0
     assert belief.mean == pytest.approx(7, abs=0.5) and belief.variance < 6
+
+
+def test_numbers_in_bins_are_believed_where_they_are(seed: int) -> None:
+    """A square wave puts whole numbers of a wide range into bins; the belief has them on the grid of the design."""
+    numbers = np.random.default_rng(seed).poisson(40_000, 4_000) + 1_000
+    protocol = AdaptiveMeanRounds(sv.Integers(1_000, 101_000), 4, 4_000, first="square-wave")
+    asked = protocol.start().arms[0].mechanism
+    assert asked.domain.numbers is None
+    belief = protocol.decision(asked.tally(asked.privatize(numbers, seed=seed))).belief
+    assert belief.values[0] == 1_000 and belief.values[-1] == 101_000
+    assert belief.mean == pytest.approx(41_000, rel=0.05)
+    mean = sv.simulate(protocol, numbers, seed=seed)["mean"]
+    assert mean.ci(0.9999).low[0] < numbers.mean() < mean.ci(0.9999).high[0]
 
 
 def test_a_last_bit_does_not_change_the_design(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

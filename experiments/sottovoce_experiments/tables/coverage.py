@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,12 +57,22 @@ def count(people: Records, evidence: JointEvidence, found: Covered) -> None:
         found.add("within", low, (truth / sizes[:, None]).ravel(), high)
         values = np.concatenate([within.values(), low, high])
         found.bounded &= bool(((values >= 0) & (values <= 1) | np.isnan(values)).all())
-        expected = np.outer(sizes, truth.sum(axis=0))
-        phi = float(((truth - expected) ** 2 / expected).sum())
         cramer = association.cramers_v(table, LEVEL)
-        found.add("cramer", cramer.low, np.sqrt(phi / (min(truth.shape) - 1)), cramer.high)
+        found.add("cramer", cramer.low, _true_v(truth, table, cramer.left_out), cramer.high)
         if flat.size <= MOST_CELLS:
             _ratios(truth, table, found)
+
+
+def _true_v(truth: Floats, table: TableEvidence, rare: Collection[tuple[str, str]]) -> float:
+    """Cramer's V of the answers that the estimate counts."""
+    counted = (
+        [place for place, label in enumerate(axis.labels) if (name, str(label)) not in rare]
+        for name, axis in zip(table.names, table.axes.each, strict=True)
+    )
+    kept = truth[np.ix_(*counted)] / truth[np.ix_(*counted)].sum()
+    expected = np.outer(kept.sum(axis=1), kept.sum(axis=0))
+    phi = float(((kept - expected) ** 2 / np.where(expected > 0, expected, 1)).sum())
+    return float(np.sqrt(phi / (min(kept.shape) - 1)))
 
 
 def _ratios(truth: Floats, table: TableEvidence, found: Covered) -> None:

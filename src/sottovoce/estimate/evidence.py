@@ -341,6 +341,14 @@ def most_excess(level: float) -> float:
     return min(MOST_EXCESS, 1 + MOST_MISSED / (1 - level))
 
 
+def floats_of(value: Any) -> Floats:
+    """An argument as an array of floats; an empty one where it holds anything else than numbers."""
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
 def deviate(level: float) -> float:
     """The two-sided normal quantile of a level."""
     return float(-ndtri((1 - level) / 2))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import chi2_contingency, chisquare
 
 import sottovoce as sv
@@ -17,6 +18,7 @@ from sottovoce.estimate.comparison.compare import Comparison
 from sottovoce.estimate.comparison.multiple import adjust
 from sottovoce.estimate.comparison.null_law import covariance_at
 from sottovoce.estimate.comparison.permutation import permutation_test
+from sottovoce.estimate.comparison.tails import Cumulants, upper_tail
 from tests.each import for_each
 
 pytestmark = pytest.mark.filterwarnings("ignore::sottovoce.PoorIntervalWarning")
@@ -313,3 +315,17 @@ def test_the_nearest_independent_table_is_nearer_than_its_neighbours() -> None:
         step = [0.001 * (own - own.mean()) for own in (generator.normal(size=3), generator.normal(size=4))]
         other = np.outer(rows + step[0], columns + step[1]).ravel()
         assert (shares - other) @ precision @ (shares - other) >= distance - 1e-7 * distance
+
+
+def test_no_sum_is_larger_than_the_largest_or_smaller_than_the_least() -> None:
+    """Four fair coins: the saddlepoint of a sum beyond 0 to 4 does not exist, and its tail is 0 or 1."""
+
+    def coins(t: float) -> Cumulants:
+        return Cumulants(
+            4 * float(np.logaddexp(0, t) - np.log(2)), 4 * float(expit(t)), 4 * float(expit(t) * expit(-t))
+        )
+
+    ends = (-700.0, 700.0)
+    assert [upper_tail(coins, x, 0.0, ends) for x in (4.5, -0.5)] == [0.0, 1.0]
+    assert upper_tail(coins, 3.5, 0.0, ends) == pytest.approx(1 / 16, rel=0.3)
+    assert upper_tail(coins, 2.0, 0.0, ends) == 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations, product
 
 import numpy as np
@@ -353,6 +354,30 @@ def test_only_rare_cells_are_called_poor_where_reports_hardly_lie() -> None:
     one, other = (sv.simulate(protocol, people[:60], seed=seed)["tables"].evidence for seed in (1, 2))
     assert one.normal_is_poor().all()
     assert one.pooled([other]).normal_is_poor().tolist() == [False, True, True] * 2  # 40, 20 and none in each sex
+
+
+def test_a_rare_answer_does_not_hide_how_the_others_go_together() -> None:
+    """An answer of half a percent does not count in Cramer's V, and that is said."""
+    protocol = sv.TableViews(RECORD, [("sex", "age")], 3)
+    ages = {"f": [("a", 600), ("b", 380), ("c", 10)], "m": [("a", 400), ("b", 590), ("c", 0)]}
+    people = [
+        {"sex": sex, "smoker": "no", "age": age} for sex, held in ages.items() for age, n in held for _ in range(2 * n)
+    ]
+    found = sv.simulate(protocol, people, seed=2)["tables"].table("sex", "age").cramers_v()
+    truth = abs(600 * 590 - 400 * 380) / math.sqrt(1000 * 970 * 980 * 990)
+    assert found.left_out == (("age", "c"),) and found.low < truth < found.high < found.low + 0.2
+    assert found.p_value < 1e-4 and found.explain().endswith("Too rare to count: c.")
+
+
+def test_the_test_of_independence_without_noise_weighs_cells_by_their_errors() -> None:
+    """Two by two answers, hardly any noise: the z-score of the difference of two shares."""
+    protocol = sv.TableViews(RECORD, [("sex", "smoker")], 18)
+    counts = {("f", "no"): 500, ("f", "yes"): 300, ("m", "no"): 580, ("m", "yes"): 270}
+    people = [{"sex": a, "smoker": b, "age": "a"} for (a, b), n in counts.items() for _ in range(n)]
+    found = sv.simulate(protocol, people, seed=1)["tables"].table("sex", "smoker").cramers_v()
+    first, second = 300 / 800, 270 / 850
+    apart = (first - second) / math.sqrt(first * (1 - first) / 800 + second * (1 - second) / 850)
+    assert found.p_value == pytest.approx(math.erfc(abs(apart) / math.sqrt(2)), rel=0.05)
 
 
 def test_weighted_tables_have_the_moments_of_weighted_sums() -> None:

@@ -20,7 +20,17 @@ from sottovoce.core.question import Attributes, Question
 from sottovoce.core.statistic.each import CountEach, starts, statistic_of
 from sottovoce.estimate.axes import Axes
 from sottovoce.estimate.candidates import of_all_cells
-from sottovoce.estimate.evidence import Bounds, Contributions, Evidence, Flags, Floats, Functional, Ints, Offer
+from sottovoce.estimate.evidence import (
+    Bounds,
+    Contributions,
+    Evidence,
+    Flags,
+    Floats,
+    Functional,
+    Ints,
+    Offer,
+    floats_of,
+)
 from sottovoce.estimate.frequency.supports import SupportsEvidence
 from sottovoce.estimate.reading import CodeReading
 from sottovoce.estimate.request import IntervalRequest, Method, Target
@@ -160,10 +170,15 @@ def predicted_variance(
     """The exact variance of each value, for the true shares, or a number that all hold, of each attribute by name."""
     check_people("n", "variance", n)
     question, rates = mechanism.question, _marginals(mechanism)
-    if not isinstance(question, Attributes) or {*truth} != {name for name, _ in question.fields_of}:
+    known = truth if isinstance(truth, Mapping) else {}
+    if not isinstance(question, Attributes) or {*known} != {name for name, _ in question.fields_of}:
         raise ParameterError("The truth of several attributes must have the shares, or the mean, of each by its name.")
     if rates is not None:
-        pairs = zip((np.asarray(truth[name], float) for name, _ in question.fields_of), rates, strict=True)
-        return np.concatenate([CodeReading.of_rates(*pair).at(shares, target) / n for shares, pair in pairs])
+        shares = [floats_of(truth[name]) for name, _ in question.fields_of]
+        sizes = [(domain.size,) for _, domain in question.fields_of]
+        if [one.shape for one in shares] != sizes or any(one.min() < 0 or abs(one.sum() - 1) > 1e-9 for one in shares):
+            raise ParameterError("The shares of each attribute must be one for each of its values, and sum to 1.")
+        pairs = zip(shares, rates, strict=True)
+        return np.concatenate([CodeReading.of_rates(*pair).at(one, target) / n for one, pair in pairs])
     parts = zip(question.fields_of, part_mechanisms(mechanism), strict=True)
     return np.concatenate([np.atleast_1d(part.variance(truth[name], n, target=target)) for (name, _), part in parts])

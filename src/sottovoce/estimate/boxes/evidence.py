@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from sottovoce.core.domain.places import base_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -24,7 +22,7 @@ from sottovoce.estimate.candidates import refuse
 from sottovoce.estimate.distribution.outputs import OutputsEvidence
 from sottovoce.estimate.distribution.readings.decode import linear_decode
 from sottovoce.estimate.distribution.readings.transition import transition_of
-from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints, Offer
+from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints, Offer, floats_of
 from sottovoce.estimate.request import Target
 from sottovoce.tally.tally import Tally
 
@@ -71,7 +69,7 @@ def answer(source: Evidence, question: Question) -> Evidence | None:
 def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Target = Target.POPULATION) -> Floats:
     """The exact variance of the unbiased share of each cell, for these true shares of n participants."""
     check_people("n", "variance", n)
-    cells, truth = mechanism.channel.inputs, np.asarray(shares, float).ravel()
+    cells, truth = mechanism.channel.inputs, floats_of(shares).ravel()
     if len(truth) != cells or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError(f"The 'shares' parameter of variance must be {cells} shares that sum to 1, one a cell.")
     rates = transition_of(mechanism.channel, cells).forward(truth)

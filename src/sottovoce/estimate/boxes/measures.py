@@ -25,7 +25,7 @@ from sottovoce.estimate.boxes.base import GridEvidence
 from sottovoce.estimate.boxes.evidence import evidence as cells_of
 from sottovoce.estimate.boxes.grid import CellWeights
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, Functional, deviate
+from sottovoce.estimate.evidence import Bounds, Evidence, Flags, Floats, Functional, deviate, floats_of
 from sottovoce.estimate.request import IntervalRequest, Method, Target
 from sottovoce.estimate.sources import sources_of
 from sottovoce.tally.count import tally
@@ -82,11 +82,8 @@ def measured_tally(
     if mechanism.question.room != Boxes.room:
         raise ParameterError("Measures are summed over boxes: use a mechanism for boxes, such as torus-wave.")
     ends = [float(check_decimal(name, "a measure", end)) for name, end in (("low", low), ("high", high))]
-    try:
-        numbers = np.asarray(measure, float)
-    except (TypeError, ValueError):  # no number; which text it is may be about a person
-        numbers = np.full(1, np.nan)
-    if not ends[0] < ends[1] or not bool(((ends[0] <= numbers) & (numbers <= ends[1])).all()):
+    numbers = floats_of(measure)
+    if not ends[0] < ends[1] or not numbers.size or not bool(((ends[0] <= numbers) & (numbers <= ends[1])).all()):
         raise ParameterError("Every measure must be a number between `low` and `high`, and `low` below `high`.")
     weighted = weighted_tally(mechanism, reports, numbers - ends[0], units=units)
     return MeasuredTally(tally(mechanism, reports), weighted, ends[0], ends[1])

@@ -27,7 +27,7 @@ from sottovoce.estimate.distribution.readings.linear import is_projection
 from sottovoce.estimate.distribution.readings.transition import LevelsTransition, transition_of
 from sottovoce.estimate.distribution.series import SeriesEvidence
 from sottovoce.estimate.distribution.sums import SumsDistribution, share_covariance
-from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints
+from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints, floats_of
 from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.request import Target
 from sottovoce.tally.tally import Tally
@@ -97,8 +97,8 @@ def near_root(n: int, steps: int) -> int:
 def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Target = Target.POPULATION) -> Floats:
     """The exact variance of the unbiased share of each bucket, for these true shares of n participants."""
     check_people("n", "variance", n)
-    truth = np.asarray(shares, float)
-    if not (truth.ndim == 1 and truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
+    truth = floats_of(shares)
+    if not (truth.ndim == 1 and truth.size and truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError("The 'shares' parameter of variance must be shares that sum to 1, one for each bucket.")
     if histogram_of(mechanism.channel) is not None:
         return np.diag(share_covariance(mechanism.channel, truth, target)) / n

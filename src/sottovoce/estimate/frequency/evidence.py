@@ -23,7 +23,7 @@ from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.candidates import CandidateCodes, candidate_codes
-from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints
+from sottovoce.estimate.evidence import Counted, Evidence, Floats, Ints, floats_of
 from sottovoce.estimate.frequency import asked, contrasts, matrix, rows, sums, supports
 from sottovoce.estimate.frequency.base import SharesEvidence
 from sottovoce.estimate.frequency.likelihood import mapped_codes
@@ -117,10 +117,7 @@ def predicted_variance(mechanism: Mechanism, shares: Any, n: int, *, target: Tar
     """The exact variance of each estimated share, for these true shares of n participants."""
     check_people("n", "variance", n)
     inputs = mechanism.channel.inputs
-    try:
-        truth = np.asarray(shares, float)
-    except (TypeError, ValueError):
-        truth = np.empty(0)
+    truth = floats_of(shares)
     if truth.shape != (inputs,) or not (truth.min() >= 0 and abs(truth.sum() - 1) <= 1e-9):
         raise ParameterError(f"The 'shares' parameter of variance must be {inputs} shares that sum to 1.")
     variances: Floats = home(mechanism).predicted_variance(mechanism, truth, n, target)

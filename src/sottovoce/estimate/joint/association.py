@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import ncx2
+from scipy.stats import chi2, ncx2
 
 from sottovoce.core.errors import ParameterError
-from sottovoce.estimate.evidence import Floats, deviate
+from sottovoce.estimate.evidence import Floats, Functional, deviate
 from sottovoce.estimate.request import Target
 
 if TYPE_CHECKING:
     from sottovoce.estimate.joint.table import TableEvidence
 
 RISK, ODDS = "relative risk", "odds ratio"
-LEAST_SHARE = 1e-4  # of a row or column, in the weights of Cramer's V
-MOST_ERROR = 0.5  # standard error of the total of a row or column, of its mean total, in the weights of Cramer's V
+COMMON = 3.0  # standard errors above zero at which the total of an answer must be to count in Cramer's V
+LEAST_KEPT = 0.8  # part of the people whose answers must count in Cramer's V
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,8 @@ class Ratio:
 class Association:
     """Cramer's V with an interval, and the p-value of a test that the attributes are independent.
 
-    With too few reports the value is NaN, the interval is from 0 to 1, and the p-value is 1.
+    With too few reports the value is NaN, the interval is from 0 to 1, and the p-value is 1. `left_out` has the
+    attribute and the answer of those that are too rare to count: noise may hide all who give them.
     """
 
     value: float
@@ -58,13 +59,17 @@ class Association:
     high: float
     level: float
     p_value: float
+    left_out: tuple[tuple[str, str], ...] = ()
 
     def explain(self) -> str:
         """The association in one sentence."""
         if np.isnan(self.value):
             return "Cramer's V cannot be estimated from so few reports: any value from 0 to 1 is possible."
         interval = f"{100 * self.level:g} % interval from {self.low:.2f} to {self.high:.2f}"
-        return f"Cramer's V is {self.value:.2f} ({interval}); the test of independence has p = {self.p_value:.2g}."
+        rare = f" Too rare to count: {', '.join(answer for _, answer in self.left_out)}." if self.left_out else ""
+        return (
+            f"Cramer's V is {self.value:.2f} ({interval}); the test of independence has p = {self.p_value:.2g}.{rare}"
+        )
 
 
 def relative_risk(table: TableEvidence, outcome: Any, group: Any, other: Any, level: float, target: Target) -> Ratio:
@@ -182,50 +187,86 @@ def cramers_v(table: TableEvidence, level: float, skip: Collection[str] = ()) ->
 
     The noise adds its own variance to the sum of squares, which is subtracted. The sum is close to a scaled non-central
     chi-square variable with the first two moments of the noise (Satterthwaite); the interval inverts its law. Answers
-    in `skip`, such as reasons for giving no answer, are left out: p are shares of the people with other answers.
+    in `skip`, such as reasons for giving no answer, are left out, and so are answers that noise may hide: one rare
+    answer has a large weight, and would hide how all others go together. The p are shares of the people with others.
     The upper end is at least that of a sum of squares with its mean under independence: a small sum is no exact zero.
     """
     if len(table.names) != 2:
         raise ParameterError("Cramer's V needs a table of two attributes.")
-    kept = [np.array([str(label) not in skip for label in axis.labels]) for axis in table.axes.each]
-    if table.normal_is_poor().all() or not _totals_are_known(table, kept):
+    asked = [np.array([str(label) not in skip for label in axis.labels]) for axis in table.axes.each]
+    kept = _common(table, asked)
+    if table.normal_is_poor().all() or kept is None:
         return Association(float("nan"), 0.0, 1.0, level, 1.0)
+    away, spread = _interaction(table, kept, weighted=True)
+    trace, square = float(np.trace(spread)), float((spread * spread).sum())
+    scale, degrees = square / trace, trace**2 / square
+    statistic, most = float(away @ away), min(int(side.sum()) for side in kept) - 1
+    ends = zip((statistic, max(statistic, trace)), _tails(level), strict=True)
+    low, high = (max(_noncentral(end / scale, degrees, tail), 0) * scale for end, tail in ends)
+    value, low, high = (float(np.sqrt(np.clip(one / most, 0, 1))) for one in (statistic - trace, low, high))
+    rare = tuple(
+        (name, str(label))
+        for name, axis, wanted, used in zip(table.names, table.axes.each, asked, kept, strict=True)
+        for label, left in zip(axis.labels, wanted & ~used, strict=True)
+        if left
+    )
+    return Association(min(max(value, low), high), low, high, level, _independence(table, asked), rare)
+
+
+def _independence(table: TableEvidence, kept: Sequence[np.ndarray]) -> float:
+    """The p-value of independence, from the interactions of cells in standard errors: rare cells weigh little."""
+    away, spread = _interaction(table, kept, weighted=False)
+    errors = np.sqrt(np.maximum(np.diag(spread), np.finfo(float).tiny))
+    correlation = spread / np.outer(errors, errors)
+    trace, square = float(np.trace(correlation)), float((correlation * correlation).sum())
+    statistic = float(((away / errors) ** 2).sum())
+    return float(chi2.sf(statistic * trace / square, trace**2 / square))
+
+
+def _interaction(table: TableEvidence, kept: Sequence[np.ndarray], *, weighted: bool) -> tuple[Floats, Floats]:
+    """How far each cell is from an independent one, among people with kept answers, and the covariance of that.
+
+    Weighted cells are divided by the root of the share that is expected of them.
+    """
     places = np.flatnonzero(np.outer(*kept).ravel())
-    rows, columns = (int(one.sum()) for one in kept)
+    rows, columns = (int(side.sum()) for side in kept)
     inside = table.values()[places]
-    people = max(float(inside.sum()), LEAST_SHARE)
+    people = float(inside.sum())
     shares = (inside / people).reshape(rows, columns)
-    first, second = (np.maximum(shares.sum(axis), LEAST_SHARE) for axis in (1, 0))
-    first, second = first / first.sum(), second / second.sum()
-    roots = np.sqrt(np.outer(first, second)).ravel()
+    first, second = shares.sum(1), shares.sum(0)
+    roots = np.sqrt(np.outer(first, second)).ravel() if weighted else np.ones(rows * columns)
     # The derivative of p_ij - p_i p_j; rows and columns hold the derivatives of the two totals.
     total_row = np.kron(np.eye(rows), np.ones((columns, columns))) * np.tile(second, rows)[:, None]
     total_column = np.kron(np.ones((rows, rows)), np.eye(columns)) * np.repeat(first, columns)[:, None]
     slopes = (np.eye(rows * columns) - total_row - total_column) / roots[:, None]
-    away = ((shares - np.outer(shares.sum(1), shares.sum(0))).ravel()) / roots
+    away = (shares - np.outer(first, second)).ravel() / roots
     weights = np.zeros((rows * columns, len(table.values())))
     weights[:, places] = (slopes - (slopes @ shares.ravel())[:, None]) / people  # shares of all to shares of these
-    spread = table.functional(weights).covariance
-    trace, square = float(np.trace(spread)), float((spread * spread).sum())
-    scale, degrees = square / trace, trace**2 / square
-    statistic, most = float(away @ away), min(rows, columns) - 1
-    ends = zip((statistic, max(statistic, trace)), _tails(level), strict=True)
-    low, high = (max(_noncentral(end / scale, degrees, tail), 0) * scale for end, tail in ends)
-    value, low, high = (float(np.sqrt(np.clip(one / most, 0, 1))) for one in (statistic - trace, low, high))
-    p_value = float(ncx2.sf(statistic / scale, degrees, 0))
-    return Association(min(max(value, low), high), low, high, level, p_value)
+    return away, table.functional(weights).covariance
 
 
-def _totals_are_known(table: TableEvidence, kept: Sequence[np.ndarray]) -> bool:
-    """Whether the totals of rows and columns, by which Cramer's V is weighted, are more than noise on average."""
-    inside = np.outer(*kept)
-    for axis, side in enumerate(kept):
-        places = np.flatnonzero(side)
-        sums = np.stack([inside & (np.indices(inside.shape)[axis] == place) for place in places])
-        errors = table.functional(sums.reshape(len(places), -1).astype(float)).errors
-        if np.sqrt(np.mean(errors**2)) > MOST_ERROR / len(places):
-            return False
-    return True
+def _common(table: TableEvidence, asked: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+    """The answers of each attribute whose totals are surely above zero; None where too few people give them."""
+    everyone = float(table.values() @ np.outer(*asked).ravel())
+    kept = [side.copy() for side in asked]
+    for _ in range(2 * max(table.shape)):
+        before = [side.copy() for side in kept]
+        for axis, side in enumerate(kept):
+            totals = _totals(table, kept, axis)
+            side[side] = totals.values >= COMMON * totals.errors
+            if side.sum() < 2:
+                return None
+        if all(map(np.array_equal, before, kept)):
+            break
+    inside = float(table.values() @ np.outer(*kept).ravel())
+    return kept if inside >= LEAST_KEPT * everyone else None
+
+
+def _totals(table: TableEvidence, kept: Sequence[np.ndarray], axis: int) -> Functional:
+    """The totals of the rows or columns that are kept, over what is kept of them."""
+    inside, place = np.outer(*kept), np.indices(table.shape)[axis]
+    sums = np.stack([inside & (place == one) for one in np.flatnonzero(kept[axis])])
+    return table.functional(sums.reshape(len(sums), -1).astype(float))
 
 
 def _tails(level: float) -> tuple[float, float]:

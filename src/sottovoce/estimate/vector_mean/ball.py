@@ -16,7 +16,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import POOR_BELOW, Flags, Floats, Ints, Offer
+from sottovoce.estimate.evidence import POOR_BELOW, Flags, Floats, Ints, Offer, floats_of
 from sottovoce.estimate.request import Method, Target
 from sottovoce.estimate.vector_mean.base import UNNAMED
 from sottovoce.estimate.vector_mean.combine import VectorOfTally
@@ -86,7 +86,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
     """The variance of each coordinate of the mean of n reports, if all participants hold this vector."""
     capped, radius = need(mechanism.channel, Capped), _radius(mechanism)
     reading, dimensions = capped.reading(), dimensions_of(mechanism.channel)
-    held = np.asarray(truth, float)
+    held = floats_of(truth)
     if held.shape != (dimensions,):
         raise reject("truth", "variance", f"a vector of {dimensions} numbers", truth)
     code = np.array(mechanism.domain.encode(held))

@@ -19,7 +19,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
 from sottovoce.core.question import Question
 from sottovoce.estimate.axes import Axes
-from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Flags, Floats, Ints
+from sottovoce.estimate.evidence import POOR_BELOW, Bounds, Contributions, Flags, Floats, Ints, floats_of
 from sottovoce.estimate.frequency.supports import clopper_pearson
 from sottovoce.estimate.mean.moments import SLOPES, Profile, holds_every_code, profile
 from sottovoce.estimate.mean.readings import numbers_at
@@ -230,7 +230,7 @@ def predicted_variance(mechanism: Mechanism, truth: Any, n: int = 1, *, target: 
                 alike[key] = _average(known, belief, low, step) / reports + belief.variance * missed
         keys = zip(map(id, beliefs), lows.tolist(), steps.tolist(), strict=True)
         return np.array([alike[key] for key in keys])
-    held = np.asarray(truth, float)
+    held = floats_of(truth)
     if held.shape != (len(parts),):
         raise reject("truth", "variance", f"a vector of {len(parts)} numbers, or priors", truth)
     return known.at(_places(held, lows, steps, grids[0].steps)) * steps**2 / reports

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import Domain
+from sottovoce.core.domain import Bins, Domain
+from sottovoce.core.domain.base import Numbers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import reject
@@ -69,17 +71,30 @@ class Decision:
 
 
 def points(domain: Domain, inputs: int) -> list[Fraction]:
-    """The codes of the grid to which a design rounds."""
-    numbers = domain.numbers
+    """The codes of the grid to which a design rounds; of numbers in bins the codes of the numbers themselves."""
+    numbers = _numbers(domain)
+    return [numbers.low + (numbers.high - numbers.low) * Fraction(i, inputs - 1) for i in range(inputs)]
+
+
+def _numbers(domain: Domain) -> Numbers:
+    numbers = domain.numbers or domain.root.numbers
     if numbers is None:
         raise ParameterError("A belief needs answers that are numbers.")
-    return [numbers.low + (numbers.high - numbers.low) * Fraction(i, inputs - 1) for i in range(inputs)]
+    return numbers
+
+
+def _reported(domain: Domain, code: Fraction) -> Fraction:
+    """The code through which a number is reported: its own, or its bin's where a square wave puts numbers into bins."""
+    if domain.numbers is not None or not isinstance(domain, Bins):
+        return code
+    return Fraction(bisect_right(domain.edges, code + _numbers(domain).origin))
 
 
 @lru_cache(maxsize=32)
 def _law(mechanism: Mechanism, inputs: int) -> Floats:
     """The law of a report at each point of the grid, one column each."""
-    return np.array([law_at(mechanism.channel, code) for code in points(mechanism.domain, inputs)]).T
+    codes = (_reported(mechanism.domain, code) for code in points(mechanism.domain, inputs))
+    return np.array([law_at(mechanism.channel, code) for code in codes]).T
 
 
 def believed(tally: Tally, inputs: int, *, between: bool) -> Prior:
@@ -91,7 +106,7 @@ def believed(tally: Tally, inputs: int, *, between: bool) -> Prior:
     for _ in range(STEPS):
         shares = em_step(shares, mixture.slope(shares))
     cautious = (tally.n * shares + CAUTION * even) / (tally.n + CAUTION)
-    _, _, origin = mechanism.domain.numbers or (0, 0, 0)
+    origin = _numbers(mechanism.domain).origin
     values = [float(code + origin) for code in points(mechanism.domain, inputs)]
     return Prior(values, np.round(cautious, PLACES))
 

@@ -205,6 +205,9 @@ def associations_table(tables: Sequence[CrossTable], shown: ShownResult) -> str:
         return ""
     head = ("Attributes", "Cramer's V, 0 to 1", "P-value of independence", "Surest relative risk")
     caption = "P-values are adjusted for all pairs (Holm). Each interval holds by itself."
+    rare = dict.fromkeys(one for table in tables if table.association for one in table.association.left_out)
+    if rare:
+        caption += f" Too rare to count in Cramer's V: {', '.join(rare)}."
     return table_element(head, rows, caption)
 
 
@@ -240,9 +243,16 @@ def finding(
 
 # --- the truth of a simulation ---------------------------------------------------------------------
 def true_measures(
-    pair: tuple[str, ...], labels: Mapping[str, Sequence[str]], table: Floats, skip: Collection[str]
+    pair: tuple[str, ...],
+    labels: Mapping[str, Sequence[str]],
+    table: Floats,
+    skip: Collection[str],
+    rare: Collection[tuple[str, str]] = (),
 ) -> dict[tuple[str, str], float]:
-    """Shares within groups, ratios and Cramer's V of a table of two attributes whose shares are known."""
+    """Shares within groups, ratios and Cramer's V of a table of two attributes whose shares are known.
+
+    Answers in `rare`, with their attributes, do not count in Cramer's V.
+    """
     first, second = pair
     rows, columns = labels[first], labels[second]
     known: dict[tuple[str, str], float] = {}
@@ -250,11 +260,11 @@ def true_measures(
     with np.errstate(divide="ignore", invalid="ignore"):
         within = table / sizes[:, None]
         odds = table / (sizes[:, None] - table)
-        known[CRAMER, " x ".join(pair)] = _cramer(
-            table[
-                np.ix_(*([place for place, label in enumerate(side) if label not in skip] for side in (rows, columns)))
-            ]
+        counted = (
+            [place for place, one in enumerate(labels[name]) if one not in skip and (name, one) not in rare]
+            for name in pair
         )
+        known[CRAMER, " x ".join(pair)] = _cramer(table[np.ix_(*counted)])
         groups = [place for place, label in enumerate(rows) if label not in skip]
         for column, answer in enumerate(columns):
             for row, group in enumerate(rows):

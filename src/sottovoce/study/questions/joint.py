@@ -16,7 +16,7 @@ from sottovoce.core.round import Estimates
 from sottovoce.estimate.comparison.multiple import adjust
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Floats, deviate
-from sottovoce.estimate.joint.association import ODDS, RISK, all_ratios, cramers_v
+from sottovoce.estimate.joint.association import ODDS, RISK, Association, all_ratios, cramers_v
 from sottovoce.estimate.joint.estimates import JointEstimate, TableEstimate
 from sottovoce.estimate.joint.table import TableEvidence
 from sottovoce.study.detect import POWER
@@ -28,7 +28,7 @@ from sottovoce.study.plan import Plan
 from sottovoce.study.power.tables import smallest_v
 from sottovoce.study.question_tables import QuestionTable
 from sottovoce.study.questions.attribute_tables import TABLE, read_attributes
-from sottovoce.study.questions.base import StudyQuestion, Truth
+from sottovoce.study.questions.base import StudyQuestion, Truth, first_estimate
 from sottovoce.study.questions.records import StudyRecord
 from sottovoce.study.questions.result_lines import ResultLine, estimate_lines, level_of_each
 
@@ -104,8 +104,10 @@ class StudyJoint(StudyRecord):
                 (ANSWER, f"{name}: {label}"): float(share)
                 for label, share in zip(labels[name], table([name]), strict=True)
             }
+        estimate = cast(JointEstimate | None, first_estimate(estimates))
         for pair in self._full.pairs:
-            known |= cross_tables.true_measures(pair, labels, table(pair), self.asked.missing)
+            rare = () if estimate is None else self._association(estimate, pair, 0.95).left_out
+            known |= cross_tables.true_measures(pair, labels, table(pair), self.asked.missing, rare)
         return known
 
     # --- results ---------------------------------------------------------------------------------
@@ -171,12 +173,15 @@ class StudyJoint(StudyRecord):
 
     def associations(self, joint: JointEstimate, level: float) -> Iterator[ResultLine]:
         """Cramer's V of every two attributes, among those who answered both; p-values are adjusted for all pairs."""
-        tables = (cast(TableEvidence, joint.table(*pair).evidence) for pair in self._full.pairs)
-        associations = [cramers_v(table, level, self.asked.missing) for table in tables]
+        associations = [self._association(joint, pair, level) for pair in self._full.pairs]
         p_values = adjust(np.array([one.p_value for one in associations]), "holm")
         for pair, one, p_value in zip(self._full.pairs, associations, p_values.tolist(), strict=True):
             label = " x ".join(pair)
-            yield ResultLine(CRAMER, label, one.value, math.nan, one.low, one.high, p_value=p_value)
+            rare = tuple(f"{name} {answer}" for name, answer in one.left_out)
+            yield ResultLine(CRAMER, label, one.value, math.nan, one.low, one.high, p_value=p_value, left_out=rare)
+
+    def _association(self, joint: JointEstimate, pair: tuple[str, ...], level: float) -> Association:
+        return cramers_v(cast(TableEvidence, joint.table(*pair).evidence), level, self.asked.missing)
 
     # --- words and pictures ----------------------------------------------------------------------
     def said_of(self, line: ResultLine) -> str:
