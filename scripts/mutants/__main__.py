@@ -44,36 +44,37 @@ QUICK_SECONDS, SLOW_SECONDS = 300.0, 420.0  # for one mutant; one that is still 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Everything a mutant needs to be run."""
+    """Runs the quick or the slow tests of a mutant."""
 
     graph: Graph
-    quick: Cover
-    slow: Cover | None
+    cover: Cover
+    state: str  # of a mutant that these tests kill
+    limit: float  # seconds
     trees: Queue[Tree]
 
-    def run(self, mutant: Mutant) -> Result:
+    def run(self, before: Result) -> Result:
+        """What becomes of a mutant that other tests left alive, or that none has met."""
         tree = self.trees.get()
-        began = time.monotonic()
         try:
-            return self._result(mutant, tree, began)
+            return self._result(before, tree, time.monotonic())
         finally:
             self.trees.put(tree)
 
-    def _result(self, mutant: Mutant, tree: Tree, began: float) -> Result:
+    def _result(self, before: Result, tree: Tree, began: float) -> Result:
+        mutant, left, note = before.mutant, before.state, before.note
         around = self.graph.around(mutant.file, mutant.lines[0])
         stale = self.graph.stale(around) if around is not None else set()
-        notes, any_test = [], False
-        for cover, state, limit in ((self.quick, QUICK, QUICK_SECONDS), (self.slow, SLOW, SLOW_SECONDS)):
-            until = time.monotonic() + limit
-            for batch in cover.batches(cover.selected(mutant, self.graph)) if cover else ():
-                any_test = True
-                usual = {name: cover.tests[name].seconds for name in batch}
-                outcome = tree.run(mutant, batch, usual, stale=stale, seconds=max(1.0, until - time.monotonic()))
-                if outcome.killer:
-                    return Result(mutant, state, outcome.killer, outcome.why, time.monotonic() - began)
-                if not outcome.finished:
-                    notes.append(f"{state.split()[-1]} tests {outcome.why}")
-        return Result(mutant, SURVIVED if any_test else NO_TEST, "", "", time.monotonic() - began, ", ".join(notes))
+        for batch in self.cover.batches(self.cover.selected(mutant, self.graph)):
+            left = SURVIVED
+            usual = {name: self.cover.tests[name].seconds for name in batch}
+            seconds = max(1.0, began + self.limit - time.monotonic())
+            outcome = tree.run(mutant, batch, usual, stale=stale, seconds=seconds)
+            if outcome.killer:
+                took = before.seconds + time.monotonic() - began
+                return Result(mutant, self.state, outcome.killer, outcome.why, took)
+            if not outcome.finished:
+                note = ", ".join(filter(None, (note, f"{self.state.split()[-1]} tests {outcome.why}")))
+        return Result(mutant, left, "", "", before.seconds + time.monotonic() - began, note)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -115,29 +116,41 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_all(left: list[Mutant], known: dict[str, Result], *, workers: int, with_slow: bool) -> Iterator[Result]:
-    """Traces what is not yet traced, then runs every mutant; results are written down one by one, beside the known."""
+    """Run the quick tests of every mutant, then the slow ones of those that are alive; results are written one by one.
+
+    Tests are traced where their part of the map is missing or out of date, slow ones only if a mutant is left for them.
+    """
     BUILD.mkdir(parents=True, exist_ok=True)
     trees = [copy_tree(ROOT, BUILD / f"tree-{number}") for number in range(workers)]
-    quick = read_cover(ROOT, BUILD, trees, slow=False)
-    slow = read_cover(ROOT, BUILD, trees, slow=True) if with_slow else None
     free: Queue[Tree] = Queue()
     for tree in trees:
         free.put(tree)
-    runner = Runner(read_graph(ROOT), quick, slow, free)
-    again = {mutant.name for mutant in left}
-    with (BUILD / "results.jsonl").open("w", encoding="utf-8") as file, ThreadPoolExecutor(workers) as pool:
+    graph, again = read_graph(ROOT), {mutant.name for mutant in left}
+    waiting = [Result(mutant, NO_TEST, "", "", 0.0) for mutant in left]
+    with (BUILD / "results.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(asdict(result)) + "\n" for name, result in known.items() if name not in again)
-        waiting = [pool.submit(runner.run, mutant) for mutant in left]
-        for number, done in enumerate(as_completed(waiting), 1):
-            result = done.result()
-            file.write(json.dumps(asdict(result)) + "\n")
-            file.flush()
-            m = result.mutant
-            print(
-                f"{number}/{len(left)} {result.state}, {result.seconds:.0f} s: {m.file}:{m.lines[0]} {m.operator}",
-                flush=True,
-            )
-            yield result
+        for slow in (False, True) if with_slow else (False,):
+            if not waiting:
+                return
+            cover = read_cover(ROOT, BUILD, trees, slow=slow)
+            runner = Runner(graph, cover, *((SLOW, SLOW_SECONDS) if slow else (QUICK, QUICK_SECONDS)), free)
+            alive: list[Result] = []
+            for number, result in enumerate(_each(runner, waiting, workers), 1):
+                m = result.mutant
+                place = f"{m.file}:{m.lines[0]} {m.operator}"
+                print(f"{number}/{len(waiting)} {result.state}, {result.seconds:.0f} s: {place}", flush=True)
+                if result.alive and with_slow and not slow:
+                    alive.append(result)
+                    continue
+                file.write(json.dumps(asdict(result)) + "\n")
+                file.flush()
+                yield result
+            waiting = alive
+
+
+def _each(runner: Runner, waiting: list[Result], workers: int) -> Iterator[Result]:
+    with ThreadPoolExecutor(workers) as pool:
+        yield from (done.result() for done in as_completed([pool.submit(runner.run, one) for one in waiting]))
 
 
 if __name__ == "__main__":

@@ -17,10 +17,11 @@ import sottovoce as sv
 from sottovoce.core.arithmetic.rational import UNIT
 from sottovoce.core.channel import Each, Rounding, Subset, Then
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import Domain, Integers, Interval, Record, Select, Square
+from sottovoce.core.domain import Above, Digit, Domain, Integers, Interval, Record, Select, Square
 from sottovoce.core.errors import DomainError
 from sottovoce.fast import numbers
 from sottovoce.fast.batch import draw, privatize
+from sottovoce.fast.digits import reads_digits
 from sottovoce.fast.kernels.compose.mix import positions
 from sottovoce.fast.numbers import batch_codes, encode_numbers
 from sottovoce.fast.words import WordStream
@@ -394,3 +395,11 @@ def test_rows_of_several_kinds_are_read_one_by_one() -> None:
     arrays = [np.array([0.125, 0.25]), np.array([0.5, 0.75])]
     mixed, plain = (box.privatize(rows, seed=1) for rows in ([arrays[0], [0.5, 0.75]], arrays))
     assert mixed == plain or list(mixed) == list(plain)
+
+
+def test_digits_are_read_from_floats_on_lines_only() -> None:
+    floats, line = np.array([1.5, 2]), sv.Interval(0, 10)
+    assert reads_digits(Above(line, 4), floats) and reads_digits(Digit(line, 1, 4), floats.astype(np.float32))
+    pair = sv.Pair(sv.Categories(["a", "b"]), line)
+    assert not any(reads_digits(domain, floats) for domain in (Above(pair, 4), Above(sv.Integers(0, 9), 4)))
+    assert not any(reads_digits(Above(line, 4), floats.astype(kind)) for kind in (np.int64, np.longdouble, object))

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from scripts.mutants import __main__ as program
 from scripts.mutants.cover import Cover, Traced, _part, _together
 from scripts.mutants.graph import read_graph
 from scripts.mutants.operators import OPERATORS, Mutant, mutants
 from scripts.mutants.report import QUICK, SURVIVED, Justification, Result, Verdict, read_justifications
 from scripts.mutants.sample import files, is_critical, room, sample, weights
-from scripts.mutants.trees import Tree
+from scripts.mutants.trees import Outcome, Tree
 from tests.each import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -386,3 +389,50 @@ def test_the_justified_survivors_can_be_read() -> None:
     found = {file: mutants((ROOT / file).read_text(encoding="utf-8"), file) for file in {e.file for e in entries}}
     for entry in entries:
         assert sum(map(entry.matches, found[entry.file])) == 1, f"{entry.function} has no such change: {entry.original}"
+
+
+def test_slow_tests_are_traced_and_run_only_for_what_quick_tests_leave_alive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed, alive, met = (
+        replace(mutant("src/a.py", 1), original=name) for name in ("killed", "alive", "met by slow tests")
+    )
+    traced: list[bool] = []
+    runs: list[tuple[str, str]] = []
+
+    class FakeTree:
+        def run(self, mutant: Mutant, tests: list[str], usual: Any, *, stale: Any, seconds: float) -> Outcome:
+            runs.append((mutant.original, tests[0]))
+            assert 0 < seconds <= program.SLOW_SECONDS and usual == {tests[0]: 1.0}
+            return Outcome(tests[0] if (mutant.original, tests[0]) in kills else "", "", True)
+
+    class FakeCover:
+        def __init__(self, name: str) -> None:
+            self.tests = {name: Traced(name, 1.0, 0.0, 1)}
+
+        def selected(self, mutant: Mutant, graph: Any) -> list[str]:
+            return [] if mutant is met and "quick" in self.tests else [*self.tests]
+
+        def batches(self, names: list[str]) -> list[list[str]]:
+            return [[name] for name in names]
+
+    kills = {("killed", "quick"), ("met by slow tests", "slow")}
+    monkeypatch.setattr(program, "BUILD", tmp_path)
+    monkeypatch.setattr(program, "copy_tree", lambda root, folder: FakeTree())
+    monkeypatch.setattr(program, "read_graph", lambda root: SimpleNamespace(around=lambda file, line: None))
+
+    def read(root: Path, folder: Path, trees: Any, *, slow: bool) -> FakeCover:
+        traced.append(slow)
+        return FakeCover("slow" if slow else "quick")
+
+    monkeypatch.setattr(program, "read_cover", read)
+    results = {one.mutant.original: one for one in program.run_all([killed, alive, met], {}, workers=1, with_slow=True)}
+    assert {name: one.state for name, one in results.items()} == {
+        **{"killed": "killed quick", "alive": "survived", "met by slow tests": "killed slow"}
+    }
+    assert traced == [False, True] and ("killed", "slow") not in runs
+    assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 3
+    traced.clear()
+    assert [one.state for one in program.run_all([killed], {}, workers=1, with_slow=True)] == ["killed quick"]
+    assert [one.state for one in program.run_all([met], {}, workers=1, with_slow=False)] == ["no test"]
+    assert traced == [False, False]
