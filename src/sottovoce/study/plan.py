@@ -73,6 +73,7 @@ class Plan:
         subject: What the advice is about, in words.
         measure: What the standard errors refer to; if there are several values, how they are averaged.
         advice: What follows from the options, in words.
+        trusted: One line about the noise of a trusted server, where it has a short formula.
 
     Examples:
         >>> plan = sv.plan(sv.Frequency(sv.Categories(["yes", "no"])), epsilon=1, participants=3000)
@@ -93,6 +94,7 @@ class Plan:
     subject: str
     measure: str
     advice: str = ""
+    trusted: str = ""
 
     @property
     def best(self) -> Option:
@@ -119,7 +121,7 @@ class Plan:
                 f"{place}. {option.method}: standard error {option.std_error:.4g},"
                 f" {option.bytes_per_report} byte{'s' * (option.bytes_per_report > 1)} beside the id; {option.reason}"
             )
-        return "\n".join([*lines, self.advice])
+        return "\n".join(filter(None, [*lines, self.advice, self.trusted]))
 
     __str__ = explain
 
@@ -328,7 +330,7 @@ def _solved(planner: Planner, request: Request, epsilon: Any, participants: int 
         raise AssertionError("Two of three are given.")
     said = planner.subject, planner.measure
     unadvised = Plan(request.question, budget, n, ways.options(n), solved_for, goal, request.level, *said)
-    return replace(unadvised, advice=_advice(planner, unadvised))
+    return replace(unadvised, advice=_advice(planner, unadvised), trusted=planner.trusted_text(budget, n))
 
 
 def _plan_of_test(

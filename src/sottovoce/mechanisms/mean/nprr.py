@@ -31,7 +31,7 @@ def build(domain: Domain, *, epsilon: Any, k: int | None = None) -> Mechanism:
     """
     budget = check_epsilon("nprr", epsilon)
     e = odds(budget)
-    steps = min(_TRIED, key=lambda levels: worst_variance(e, levels)) if k is None else k
+    steps = min(_TRIED, key=lambda levels: _worst(e, levels)) if k is None else k
     steps = check_integer("k", "nprr", steps, 1, MOST_LEVELS)
     channel = Then(scale("nprr", domain, steps), _levels(e, steps))
     return Mechanism("nprr", Mean(domain), channel, budget, CountOutputs())
@@ -41,7 +41,7 @@ def _levels(e: Fraction, steps: int) -> Subset:
     return Subset(steps + 1, 1, floor_unit(e / (e + steps)))
 
 
-def worst_variance(e: Fraction, steps: int) -> float:
+def _worst(e: Fraction, steps: int) -> float:
     """The largest variance, in lengths of the range: it is convex in the level, and rounding adds to it between two."""
     channel = _levels(e, steps)
     last, before = (float(channel.moments(level)[1] - level**2) for level in (steps, steps - 1))

@@ -13,6 +13,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from scipy.optimize import brentq
 
 from sottovoce.core.arithmetic.rational import floor_unit, odds
@@ -22,13 +23,13 @@ from sottovoce.core.domain import Domain
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import MAX_EPSILON, check_epsilon, check_integer, decimal_text, reject
 from sottovoce.core.registry import mechanism as build
-from sottovoce.mechanisms.mean.nprr import worst_variance
 from sottovoce.privacy.accounting.blanket_sum import ShuffledPair
 from sottovoce.privacy.accounting.blankets import pairs
 from sottovoce.privacy.accounting.shuffling import MOST, OWNER
 
 LEVELS = tuple(dict.fromkeys(round(2 ** (power / 2)) for power in range(25)))  # of the range: 1 to 4,096
 _STEP = 1.25
+_NEAR = 1.02  # times the central epsilon: the least local one that is tried
 _EXACT = 1e-4  # of a local epsilon
 _DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
@@ -77,8 +78,8 @@ def shuffled_mean(domain: Domain, *, participants: int, epsilon: Any, delta: flo
 
     Examples:
         >>> from sottovoce.privacy.accounting.shuffled_sum import shuffled_mean
-        >>> print(shuffled_mean(sv.Interval(0, 1), participants=100_000, epsilon=1, delta=1e-6).levels > 10)
-        True
+        >>> shuffled_mean(sv.Interval(0, 1), participants=1_000, epsilon=1, delta=1e-6).levels
+        4
     """
     central = check_epsilon(OWNER, epsilon)
     check_integer("participants", OWNER, participants, 1, MOST)
@@ -104,24 +105,40 @@ def _with_levels(domain: Domain, levels: int, n: int, central: Decimal, delta: f
     def excess(local: float) -> float:
         return math.log(max(_delta(levels, n, local, float(central)), 1e-300) / delta)
 
-    low = float(central)  # which needs no crowd
+    low = float(central) * _NEAR
     # Beyond, fewer than one other report is expected to be as likely whatever the answer is.
     most = min(float(MAX_EPSILON), math.log(n * (levels + 1)))
-    while low < most and excess(high := min(low * _STEP, most)) <= 0:
-        low = high
-    if low < most:
-        low = float(brentq(excess, low + 1e-9, high, xtol=_EXACT)) - 2 * _EXACT
-    local = _DIGITS.create_decimal(Decimal(max(low, float(central))))
+    if low < most and excess(low) <= 0:
+        while low < most and excess(high := min(low * _STEP, most)) <= 0:
+            low = high
+        if low < most:
+            low = float(brentq(excess, low, high, xtol=_EXACT)) - 2 * _EXACT
+        local = _DIGITS.create_decimal(Decimal(low))
+    else:
+        local = central  # which needs no crowd
     if local > central and excess(float(local)) > 0:
         local = central
     mechanism = build("nprr", domain, epsilon=local, k=levels)
     low_end, high_end = (Fraction(end) for end in (domain.numbers or (0, 1, 0))[:2])
-    error = float(high_end - low_end) * math.sqrt(worst_variance(odds(local), levels) / n)
+    error = float(high_end - low_end) * math.sqrt(_worst(_response(levels, odds(local)))) / levels / math.sqrt(n)
     return ShuffledMean(mechanism, central, delta, n, error)
 
 
 def _delta(levels: int, n: int, local: float, epsilon: float) -> float:
     """An upper bound of the delta of shuffled reports of randomized response on these levels."""
-    e = Fraction(math.exp(local))
-    channel = Subset(levels + 1, 1, floor_unit(e / (e + levels)))
+    channel = _response(levels, Fraction(math.exp(local)))
     return max(ShuffledPair(beside, n).delta(epsilon) for beside in pairs(channel))
+
+
+def _response(levels: int, e: Fraction) -> Subset:
+    """Randomized response on the levels, with these odds."""
+    return Subset(levels + 1, 1, floor_unit(e / (e + levels)))
+
+
+def _worst(channel: Subset) -> float:
+    """The largest variance of a report, in squares of a level: between two levels squares are interpolated."""
+    squares = np.array([float(channel.moments(level)[1]) for level in range(channel.k)])
+    below = np.arange(channel.k - 1)
+    rise = np.diff(squares)
+    at = np.clip(rise / 2 - below, 0, 1)
+    return float(np.max(squares[:-1] + at * rise - (below + at) ** 2))

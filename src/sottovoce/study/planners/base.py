@@ -203,6 +203,20 @@ class Planner(ABC):
         """Sentences about the first choice, for the advice of a plan."""
         return ()
 
+    def trusted_error(self, epsilon: Decimal, participants: int) -> float | None:
+        """Standard error of the noise that a trusted server adds for this epsilon; None without a short formula."""
+        return None
+
+    def trusted_text(self, epsilon: Decimal, participants: int) -> str:
+        """One line about the central model; empty for questions without a short formula."""
+        error = self.trusted_error(epsilon, participants)
+        if error is None:
+            return ""
+        return (
+            f"A trusted server that knew all answers would add noise of standard error {error:.2g} for the same"
+            " epsilon; noise on devices is larger, and nobody has to be trusted."
+        )
+
 
 def question_planner(request: Request) -> Planner:
     """The planner of the room that knows the question."""

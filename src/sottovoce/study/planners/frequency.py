@@ -86,6 +86,11 @@ class SharesPlanner(Planner):
         )
         return RootWays(tuple(options), least)
 
+    def trusted_error(self, epsilon: Decimal, participants: int) -> float:
+        """Two-sided geometric noise on each count: one person who answers otherwise changes two counts by one."""
+        step = math.exp(-float(epsilon) / 2)
+        return math.sqrt(2 * step) / (1 - step) / participants
+
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
         try:
             one, any_one = (smallest_share(best.mechanism, participants, among=among) for among in (1, self.size))

@@ -98,6 +98,13 @@ class MeanPlanner(Planner):
         known = "under this prior" if self.informed else "if answers are spread evenly"
         return f"{said} {known}, and at the least favourable answer {math.sqrt(one.worst / least):.3g} times that."
 
+    def trusted_error(self, epsilon: Decimal, participants: int) -> float | None:
+        """Laplace noise on the sum, of the width of the range."""
+        if self.domain.numbers is None:
+            return None
+        low, high, _ = self.domain.numbers
+        return math.sqrt(2) * float(high - low) / float(epsilon) / participants
+
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterator[str]:
         if self.spread:
             noise = 1 - self.spread / (best.std_error**2 * participants)
