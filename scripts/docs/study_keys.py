@@ -75,7 +75,7 @@ POPULATION = {
     "b": "Second parameter of a beta law.",
 }
 COLLECTION = {
-    "epoch_days": "Days of an epoch, the only time that travels with a report; 1 if left out.",
+    "epoch_days": "Days of an epoch, the only time that travels with a report (none with sealed ones); 1 if left out.",
     "invitations": "`true` if every report needs an invitation, each good for one report.",
     "sealed_for": "Public key of the collector, where reports go through a shuffler.",
     "batch": "Fewest reports that the shuffler forwards at once.",
