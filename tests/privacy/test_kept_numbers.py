@@ -1,7 +1,7 @@
 """Signs of fake reports and what a report tells, of every mechanism, are those that were written down.
 
 That honest reports rarely give them, and what a guess is worth, is what `test_alarms.py` and `test_leakage.py` show.
-Here the numbers are kept, so that no change goes unnoticed. `python -m tests.privacy.test_kept_numbers` writes them down.
+Here the numbers are kept, so that no change goes unnoticed: `python -m tests.privacy.test_kept_numbers` writes them.
 """
 
 from __future__ import annotations
