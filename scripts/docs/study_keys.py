@@ -24,7 +24,7 @@ QUESTION = {
     "missing": 'Reasons for giving no answer, such as `["don\'t know"]`. They get noise like every answer.',
     "share": "How often the question is reported, compared with the others: 2 means twice as often.",
     "unit": 'Unit of the numbers, such as `"hours"`: a text, or a table by language.',
-    "labels": 'Answers in other languages: `{ de = { yes = "ja" } }`.',
+    "labels": 'Answers, and names of attributes of tables, in words of each language: `{ de = { yes = "ja" } }`.',
     "attribute": "Name of another question, whose answer this question is about. Participants answer once.",
     "low": "Smallest possible answer. Never taken from the data, since that would reveal them.",
     "high": "Largest possible answer. The noise of a mean grows with the length of the range.",

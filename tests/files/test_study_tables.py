@@ -159,10 +159,27 @@ def test_arms_of_an_experiment_are_compared_cell_by_cell() -> None:
     cells = frame[frame["measure"] == "share of a cell difference"]
     assert len(cells) == 4 * 3 + 4 * 4 + 3 * 4 and cells["covered"].all()
     first = study_cards(simulated.results, 8000)[0]
+    assert first.finding.sentence.startswith("“age 40 to 64, smoker never” is less frequent in arm “new”")
     assert first.finding.label == "Clear" and "in arm “new” than in arm “usual”" in first.finding.sentence
     manifest = study.plan(8000).manifest()
     names = {manifest.experiment_arm(place).name for place in range(len(manifest.stage.arms))}  # type: ignore[union-attr]
     assert names == {"usual", "new"}
+
+
+def test_names_of_attributes_have_labels_too() -> None:
+    """Titles, findings and ratios have the words of the reader; a label of nothing in the question is refused."""
+    missing = 'missing = ["no answer"]\n'
+    labels = "labels.en = { age = 'Age', smoker = 'Smoking', cups = 'Coffee' }\n"
+    study, mistakes = parse_study(WHOLE.replace(missing, missing + labels).encode())
+    assert study is not None and mistakes == []
+    answers = drawn_answers(study.questions, dict(study.population), 6000, 1)
+    results = simulate_study(study.plan(6000), answers, seed=1).results
+    shown = card(results.questions[0], results.level, 6000)
+    assert "“Age” and “Smoking” go together" in shown.finding.headline
+    assert "Age by Smoking" in shown.picture and '<th scope="col">Age / Smoking</th>' in shown.picture
+    assert "smoker" not in shown.picture + shown.finding.sentence and "for Age " in shown.finding.sentence
+    wrong = WHOLE.replace(missing, "labels.en = { ages = 'Age' }\n")
+    assert "an answer or an attribute that this question does not have" in str(parse_study(wrong.encode())[1])
 
 
 def test_few_reports_say_nothing_about_association() -> None:
