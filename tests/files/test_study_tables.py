@@ -166,6 +166,23 @@ def test_arms_of_an_experiment_are_compared_cell_by_cell() -> None:
     assert names == {"usual", "new"}
 
 
+def test_rare_answers_that_do_not_count_are_named() -> None:
+    """A rare answer is left out of Cramer's V, of its truth, and named below the table."""
+    rare = WHOLE.replace('["never", "smokes"]', '["never", "smokes", "pipe"]').replace(
+        "{ smokes", "{ pipe = 0.003, smokes"
+    )
+    labels = 'missing = ["no answer"]\nlabels.en = { smoker = "Smoking" }\n'
+    study, mistakes = parse_study(rare.replace('missing = ["no answer"]\n', labels).encode())
+    assert study is not None and mistakes == []
+    run = simulate_study(study.plan(6000), drawn_answers(study.questions, dict(study.population), 6000, 1), seed=1)
+    first = next(one for one in run.results.questions[0].lines(0.95) if one.label == "age x smoker")
+    assert first.left_out == (("smoker", "pipe"),) and first.p_value < 0.001
+    table = card(run.results.questions[0], run.results.level, 6000).picture
+    assert "Too rare to count in Cramer&#x27;s V: “Smoking pipe”." in table
+    frame = run.to_frame()
+    assert frame[frame["measure"] == "Cramer's V"]["covered"].all()
+
+
 def test_names_of_attributes_have_labels_too() -> None:
     """Titles, findings and ratios have the words of the reader; a label of nothing in the question is refused."""
     missing = 'missing = ["no answer"]\n'

@@ -110,7 +110,7 @@ def tables_of(shown: ShownResult, question: Joint) -> list[CrossTable]:
 
 
 def spoken_names(shown: ShownResult, names: Sequence[str]) -> tuple[str, ...]:
-    """The labels of attributes, in the reader's language."""
+    """The labels of attributes or answers, in the reader's language."""
     return tuple(shown.asked.label(name, shown.language) for name in names)
 
 
@@ -214,7 +214,8 @@ def associations_table(tables: Sequence[CrossTable], shown: ShownResult) -> str:
     caption = "P-values are adjusted for all pairs (Holm). Each interval holds by itself."
     rare = dict.fromkeys(one for table in tables if table.association for one in table.association.left_out)
     if rare:
-        caption += f" Too rare to count in Cramer's V: {', '.join(rare)}."
+        answers = (findings.quoted(" ".join(spoken_names(shown, one))) for one in rare)
+        caption += f" Too rare to count in Cramer's V: {', '.join(answers)}."
     return table_element(head, rows, caption)
 
 
