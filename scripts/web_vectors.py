@@ -533,6 +533,12 @@ def manifests() -> Iterator[dict[str, Any]]:
     for window in (1, 4, 12):
         again = study(questions=[sv.Asked("cups", cups, "Cups?")], start=date(2027, 3, 1), repeat=Repeat(7, 12, window))
         yield manifest(Manifest(again.facts, again.questions, Round((grr,))), [{"cups": 5}])
+    # The computed loss of these reports is rounded up to the float of 0.68, which is above 0.68.
+    seven = sv.Frequency(sv.Integers(0, 6))
+    asked = [sv.Asked("cups", seven, "Cups?")]
+    again = study(questions=asked, start=date(2027, 3, 1), epsilon="0.68", repeat=Repeat(7, 3, 1))
+    arm = Arm("cups", sv.mechanism("grr", seven.domain, epsilon="0.68"))
+    yield manifest(Manifest(again.facts, again.questions, Round((arm,))), [{"cups": 5}])
     rounds = replace(twice.facts, rounds=2, lifetime=Decimal(2))
     yield manifest(Manifest(rounds, twice.questions, Round(both, quota=10)), [{"cups": 4}])
 

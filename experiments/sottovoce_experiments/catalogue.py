@@ -46,6 +46,7 @@ MODULES = (
     "sets.designs",
     "sets.baskets",
     "sets.rankings",
+    "sets.places",
     "sets.mining",
     "sets.key_values",
     "tables.designs",

@@ -24,7 +24,7 @@ QUESTION = {
     "missing": 'Reasons for giving no answer, such as `["don\'t know"]`. They get noise like every answer.',
     "share": "How often the question is reported, compared with the others: 2 means twice as often.",
     "unit": 'Unit of the numbers, such as `"hours"`: a text, or a table by language.',
-    "labels": 'Answers in other languages: `{ de = { yes = "ja" } }`.',
+    "labels": 'Answers, and names of attributes of tables, in words of each language: `{ de = { yes = "ja" } }`.',
     "attribute": "Name of another question, whose answer this question is about. Participants answer once.",
     "low": "Smallest possible answer. Never taken from the data, since that would reveal them.",
     "high": "Largest possible answer. The noise of a mean grows with the length of the range.",
@@ -75,7 +75,7 @@ POPULATION = {
     "b": "Second parameter of a beta law.",
 }
 COLLECTION = {
-    "epoch_days": "Days of an epoch, the only time that travels with a report; 1 if left out.",
+    "epoch_days": "Days of an epoch, the only time that travels with a report (none with sealed ones); 1 if left out.",
     "invitations": "`true` if every report needs an invitation, each good for one report.",
     "sealed_for": "Public key of the collector, where reports go through a shuffler.",
     "batch": "Fewest reports that the shuffler forwards at once.",

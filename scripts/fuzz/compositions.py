@@ -55,6 +55,7 @@ from sottovoce.core.channel import (
     Subset,
     Table,
     Then,
+    Wheel,
     Window,
 )
 from sottovoce.core.channel.compose.keyed import neutral_law
@@ -379,6 +380,14 @@ def drawn_item(maker: Maker, depth: int) -> Channel:
     return DrawnItem(items, most, slots, Subset(items + slots, 1, maker.units(UNIT // (items + slots))))
 
 
+def wheel(maker: Maker, depth: int) -> Channel:
+    items, most, positions, bits = maker.rng.choice(((2, 1, 4, 3), (2, 2, 4, 4)))
+    word = bits if maker.word == SHORT_WORD else LONG_WORD
+    arc = maker.rng.randrange(1, 1 + (positions - 1) // most)
+    low, high = UNIT // positions, UNIT // (arc * most)
+    return Wheel(items, most, positions, arc, maker.rng.randrange(low + 1, high), word)
+
+
 def keys_with_numbers(maker: Maker, depth: int) -> Channel:
     keys, most = maker.rng.choice(((2, 1), (2, 2), (3, 2)))
     vectors, kind = Sparse(keys, most, 1), maker.rng.randrange(3)
@@ -413,6 +422,7 @@ APART: list[Make] = [
     spread,
     options,
     drawn_item,
+    wheel,
     keys_with_numbers,
 ]
 

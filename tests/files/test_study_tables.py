@@ -159,10 +159,44 @@ def test_arms_of_an_experiment_are_compared_cell_by_cell() -> None:
     cells = frame[frame["measure"] == "share of a cell difference"]
     assert len(cells) == 4 * 3 + 4 * 4 + 3 * 4 and cells["covered"].all()
     first = study_cards(simulated.results, 8000)[0]
+    assert first.finding.sentence.startswith("“age 40 to 64, smoker never” is less frequent in arm “new”")
     assert first.finding.label == "Clear" and "in arm “new” than in arm “usual”" in first.finding.sentence
     manifest = study.plan(8000).manifest()
     names = {manifest.experiment_arm(place).name for place in range(len(manifest.stage.arms))}  # type: ignore[union-attr]
     assert names == {"usual", "new"}
+
+
+def test_rare_answers_that_do_not_count_are_named() -> None:
+    """A rare answer is left out of Cramer's V, of its truth, and named below the table."""
+    rare = WHOLE.replace('["never", "smokes"]', '["never", "smokes", "pipe"]').replace(
+        "{ smokes", "{ pipe = 0.003, smokes"
+    )
+    labels = 'missing = ["no answer"]\nlabels.en = { smoker = "Smoking" }\n'
+    study, mistakes = parse_study(rare.replace('missing = ["no answer"]\n', labels).encode())
+    assert study is not None and mistakes == []
+    run = simulate_study(study.plan(6000), drawn_answers(study.questions, dict(study.population), 6000, 1), seed=1)
+    first = next(one for one in run.results.questions[0].lines(0.95) if one.label == "age x smoker")
+    assert first.left_out == (("smoker", "pipe"),) and first.p_value < 0.001
+    table = card(run.results.questions[0], run.results.level, 6000).picture
+    assert "Too rare to count in Cramer&#x27;s V: “Smoking pipe”." in table
+    frame = run.to_frame()
+    assert frame[frame["measure"] == "Cramer's V"]["covered"].all()
+
+
+def test_names_of_attributes_have_labels_too() -> None:
+    """Titles, findings and ratios have the words of the reader; a label of nothing in the question is refused."""
+    missing = 'missing = ["no answer"]\n'
+    labels = "labels.en = { age = 'Age', smoker = 'Smoking', cups = 'Coffee' }\n"
+    study, mistakes = parse_study(WHOLE.replace(missing, missing + labels).encode())
+    assert study is not None and mistakes == []
+    answers = drawn_answers(study.questions, dict(study.population), 6000, 1)
+    results = simulate_study(study.plan(6000), answers, seed=1).results
+    shown = card(results.questions[0], results.level, 6000)
+    assert "“Age” and “Smoking” go together" in shown.finding.headline
+    assert "Age by Smoking" in shown.picture and '<th scope="col">Age / Smoking</th>' in shown.picture
+    assert "smoker" not in shown.picture + shown.finding.sentence and "for Age " in shown.finding.sentence
+    wrong = WHOLE.replace(missing, "labels.en = { ages = 'Age' }\n")
+    assert "an answer or an attribute that this question does not have" in str(parse_study(wrong.encode())[1])
 
 
 def test_few_reports_say_nothing_about_association() -> None:

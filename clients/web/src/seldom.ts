@@ -5,6 +5,6 @@ export const SELDOM = [...VECTORS, "sparing", "cells", "digit", "vector-part"];
 /** Memos, fakes, histograms and projective sets. */
 export const RARE = ["chain", "cohorts", "fakes", "histogram", "projective"];
 /** What only questions about records and sets of items need. */
-export const TABLES = ["record", "parities", "sets", "ranking", "hitting", "spread", "options", "itemsets", "held-count", "drawn-item"];
+export const TABLES = ["record", "parities", "sets", "ranking", "hitting", "spread", "options", "itemsets", "held-count", "drawn-item", "wheel"];
 /** What only questions about keys with numbers need. */
 export const KEYS = ["key-value", "key-ends", "asked-key", "sampled-key"];

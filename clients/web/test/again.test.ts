@@ -69,3 +69,13 @@ test("a window that forgets everything is refused", () => {
   const passing = Object.assign(lasting(), { lasting: false });
   expect(() => new Study(manifest, "", passing, { now: () => START })).toThrow(/keeps nothing/);
 });
+
+test("rounded losses of many waves keep the sum that the study and the device allow", async () => {
+  const manifest = Manifest.fromSpec(plain('"waves":3,"window":1}'));
+  const [store, options] = [lasting(), { lifetimeLimit: "2.04" }];
+  const at = (wave: number): Study => new Study(manifest, "", store, { ...options, now: () => START + wave * WEEK });
+  for (let wave = 0; wave < 3; wave++) {
+    expect(await act(() => at(wave).send({ cups: 5 })), `wave ${wave + 1}`).toBe("queued");
+  }
+  expect((await at(2).spent()).study).toBeCloseTo(2.04, 9);
+});

@@ -31,7 +31,7 @@ class Asked:
         unit: The unit of a number, such as "hours".
         units: The unit in further languages.
         attribute: The name of another question about the same answer of a person; empty if there is none.
-        labels: What participants read instead of a category, a group or a reason, by language.
+        labels: What people read instead of a category, a group, a reason or the name of an attribute, by language.
         group_texts: What participants read above the groups, by language.
         attribute_texts: What participants read for each attribute of a table: texts by language, by its name.
 
@@ -73,7 +73,7 @@ class Asked:
         check_integer("share", "a question", self.share, 1, MAX_SHARE)
         if self.attribute and not NAME.fullmatch(self.attribute):
             raise ParameterError("The attribute of a question must be the name of another question.")
-        object.__setattr__(self, "labels", _labels(self.labels, self.answers))
+        object.__setattr__(self, "labels", _labels(self.labels, (*self.answers, *self.attributes)))
         self.full_question  # noqa: B018  (refuses reasons that the question cannot have)
 
     @property
@@ -172,7 +172,9 @@ def _label_pairs(by_answer: object, answers: tuple[str, ...]) -> Texts:
     if not isinstance(pairs, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in pairs):
         raise ParameterError(_NO_LABELS, parameter="labels")
     if any(answer not in answers for answer, _ in pairs):
-        raise ParameterError("A label is for an answer that this question does not have.", parameter="labels")
+        raise ParameterError(
+            "A label is for an answer or an attribute that this question does not have.", parameter="labels"
+        )
     if not all(isinstance(label, str) and label.strip() and len(label) <= MAX_TEXT for _, label in pairs):
         raise ParameterError(f"A label of an answer must have 1 to {MAX_TEXT} characters.", parameter="labels")
     return pairs

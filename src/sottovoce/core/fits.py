@@ -174,7 +174,7 @@ PAIRS: tuple[tuple[str | None, str | type[Facet] | None, Callable[[Any, Any], No
     ("pair", "keyed", _group_and_value),
     ("sparse", None, _sparse),
     *(("key-value", node, _key_value) for node in ("key-ends", "asked-key", "sampled-key")),
-    *((kind, node, _sets) for kind in SET_KINDS for node in ("drawn-item", "hitting", "spread", "options")),
+    *((kind, node, _sets) for kind in SET_KINDS for node in ("drawn-item", "hitting", "spread", "options", "wheel")),
     ("ball", "cap", _ball),
     ("ball", "projected", _ball),
     (None, Coordinates, _coordinates),

@@ -120,6 +120,7 @@ SETS = {
     "cells": "mechanisms.sets.cells:build",
     "options": "mechanisms.sets.options:build",
     "padding-sampling": "mechanisms.sets.mask:padding_sampling",
+    "wheel": "mechanisms.sets.wheel:build",
 }
 KEY_VALUES = {
     "key-mask": "mechanisms.key_values.ends:mask",

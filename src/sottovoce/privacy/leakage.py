@@ -67,7 +67,10 @@ def law_of(mechanism: Mechanism) -> Floats:
 def leakage(mechanism: Mechanism, belief: Sequence[float] | None = None) -> Leakage:
     """What a report tells an observer whose belief is given; by default all answers are equally likely."""
     law = law_of(mechanism)
-    prior = np.full(len(law), 1 / len(law)) if belief is None else np.asarray(belief, float)
+    try:
+        prior = np.full(len(law), 1 / len(law)) if belief is None else np.asarray(belief, float)
+    except (TypeError, ValueError):
+        prior = np.empty(0)
     if prior.shape != (len(law),) or not (prior >= 0).all() or abs(prior.sum() - 1) > 1e-9:
         raise ParameterError(f"A belief has one probability for each of the {len(law)} answers; they sum to 1.")
     blind = float(prior.max())

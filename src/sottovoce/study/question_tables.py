@@ -279,5 +279,5 @@ REMEDIES = {
     "unit": 'Write unit = "hours", or unit = { en = "hours", de = "Stunden" } in all languages of the study.',
     "missing": 'Write reasons that are no answers, such as missing = ["don\'t know", "refused"].',
     "share": "Write a whole number: 2 asks twice as many participants as 1.",
-    "labels": 'Write labels = { de = { yes = "ja", no = "nein" } }, with answers of this question.',
+    "labels": 'Write labels = { de = { yes = "ja", no = "nein" } }, with answers or attributes of this question.',
 }

@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.channel import AskedOptions, Channel, DrawnItem, Each, Hitting, Keyed, Rounding, Slots, Spread
+from sottovoce.core.channel import (
+    AskedOptions,
+    Channel,
+    DrawnItem,
+    Each,
+    Hitting,
+    Keyed,
+    Rounding,
+    Slots,
+    Spread,
+    Wheel,
+)
 from sottovoce.core.channel.facets import Coordinates, dimensions_of, facet, rounding_of, slots_of
 from sottovoce.core.channel.numeric.rounding import PLACES
 from sottovoce.core.coins import Coins
@@ -101,7 +112,8 @@ def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
 @batch_of_codes.register(Spread)
 @batch_of_codes.register(AskedOptions)
 @batch_of_codes.register(DrawnItem)
-def _(channel: Hitting | Spread | AskedOptions | DrawnItem, seed: int, count: int) -> NDArray[Any]:
+@batch_of_codes.register(Wheel)
+def _(channel: Hitting | Spread | AskedOptions | DrawnItem | Wheel, seed: int, count: int) -> NDArray[Any]:
     """Nothing, the last items in rising number, and sets all over the list."""
     ends = [(1 << held) - 1 << channel.items - held for held in range(channel.most + 1)]
     codes = channel.codes()

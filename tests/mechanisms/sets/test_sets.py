@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 import sottovoce as sv
+from sottovoce.core.channel import Wheel
 from sottovoce.core.exact import law
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.estimate.request import Target
@@ -73,6 +74,31 @@ def test_cells_come_near_the_bound_for_any_number_of_items(most: int, epsilon: f
         for items in (100, 60_000)
     }
     assert len(variances) == 1 and variances.pop() <= 1.06 * BOUNDS[most, epsilon]
+
+
+@pytest.mark.parametrize(("most", "epsilon"), [(1, 1.0), (5, 1.0), (10, 1.0), (10, 2.0), (50, 1.0)])
+def test_the_wheel_has_the_published_arcs_and_variance(most: int, epsilon: float) -> None:
+    """Arcs of the part 1 / (2 m - 1 + m e**epsilon), which nearly has the least variance of any length."""
+    wheel: Any = sv.mechanism("wheel", sv.Sets(range(1000), most), epsilon=epsilon)
+    channel, e = wheel.channel, np.exp(epsilon)
+    part = channel.arc / channel.positions
+    assert part == pytest.approx(1 / (2 * most - 1 + most * e), rel=3e-4)
+    own = part * e / (1 + most * part * (e - 1))
+    assert wheel.variance([0] * 1000, 1)[0] == pytest.approx(part * (1 - part) / (own - part) ** 2, rel=3e-4)
+    full = np.linspace(0.2, 0.8, 2000) * part * 2
+    owns = full * e / (1 + most * full * (e - 1))
+    assert wheel.variance([0] * 1000, 1)[0] < 1.01 * np.min(full * (1 - full) / (owns - full) ** 2)
+
+
+def test_overlapping_arcs_leave_the_rarest_report_as_likely() -> None:
+    channel = Wheel(2, 2, 4, 1, 3 << 50, 4)  # ids list where the arcs of two items and two fillers begin
+    levels: set[Fraction] = set()
+    for word in range(256):
+        public = divmod(word, 16)
+        chances = [channel.likelihood(report, 3, public) for report in range(4)]
+        assert sum(chances) == 1
+        levels |= {*chances}
+    assert max(levels) / min(levels) == channel.ratio() == 3
 
 
 def test_the_rate_of_an_item_in_a_shared_cell_is_that_of_independent_cells() -> None:
@@ -261,7 +287,7 @@ def test_the_best_size_is_one_for_few_items_and_large_budgets() -> None:
 def test_plans_prefer_the_mask_and_predict_the_spread_of_simulations() -> None:
     question = sv.SetShares(sv.Sets(range(60), 4))
     plan = sv.plan(question, epsilon=1, participants=4000)
-    assert [one.method for one in plan.options] == ["mask", "cells", "padding-sampling", "options"]
+    assert [one.method for one in plan.options] == ["mask", "cells", "wheel", "padding-sampling", "options"]
     mechanism = plan.best.mechanism
     draws = np.random.default_rng(1)
     people = draws.random((4000, 60)) < 0.03

@@ -395,12 +395,10 @@ export class Study {
   private async refusal(stores: Stores, more: Fraction): Promise<string | null> {
     const charges = await stores.all<Charge>("charges");
     const lost = (some: Charge[]): Fraction => some.reduce((sum, one) => sum.plus(exactly(one.epsilon)), more);
-    if (this.allowedEver && lost(charges).compare(this.allowedEver) > 0)
+    if (this.allowedEver && lost(charges).compare(withRounding(this.allowedEver)) > 0)
       return "With this report the device would lose more than it allows in its lifetime.";
     const { facts, key: study } = this.manifest;
-    // A computed loss is rounded up to a float, and a stated budget of the same size must still cover it.
-    const stated = roundedUp(facts.lifetime);
-    if (lost(charges.filter((one) => counts(one, study))).compare(stated) > 0)
+    if (lost(charges.filter((one) => counts(one, study))).compare(withRounding(facts.lifetime)) > 0)
       return "With this report the device would lose more than the lifetime budget of the study.";
     return null;
   }
@@ -510,11 +508,9 @@ class Draft {
   readonly memo = new KeptCoins();
 }
 
-/** The least float that is not below a decimal. */
-function roundedUp(value: Fraction): Fraction {
-  let near = Number(value.n) / Number(value.d);
-  if (exactly(near).compare(value) < 0) near *= 1 + Number.EPSILON;
-  return exactly(near);
+/** What losses that keep a limit may add up to: each is rounded up to a float, by less than one part in 2**52. */
+function withRounding(limit: Fraction): Fraction {
+  return limit.times(Fraction.of((1n << 52n) + 1n, 1n << 52n));
 }
 
 /** A code as a text: equal codes have equal texts. */

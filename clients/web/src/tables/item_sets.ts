@@ -4,7 +4,7 @@ import { choose, Subset } from "../channel/finite";
 import { Choice, wordBits } from "../channel/maps";
 import { bitCount, bitLength, mod, UNIT } from "../core/bytes";
 import type { Coins } from "../core/coins";
-import { Fraction, larger, smallest, spend, units } from "../core/fraction";
+import { Fraction, larger, ONE, smallest, spend, units } from "../core/fraction";
 import { count, define, integer, listOf, ranged, valid } from "../core/read";
 import { Categories, Domain, domainFrom, DOMAINS, outside } from "../domain/domain";
 import { View } from "../domain/views";
@@ -369,6 +369,77 @@ class Spread extends SetsById {
   }
 }
 
+/** A position of a circle, likelier in the arc of an item that is held; the id says where arcs begin. */
+class Wheel extends Channel {
+  constructor(
+    readonly items: bigint,
+    readonly most: number,
+    private readonly positions: bigint,
+    private readonly arc: bigint,
+    private readonly weight: bigint,
+    private readonly bits: bigint,
+  ) {
+    ranged(BigInt(most), 1n, items < MOST_HELD ? items : MOST_HELD, "most");
+    ranged(arc, 1n, (positions - 1n) / BigInt(most), "arc");
+    const elements = items + BigInt(most);
+    const short = bits >= 2n && bits <= 4n && elements <= 8n && (1n << (2n * bits)) % positions ** elements === 0n;
+    valid(bits === 64n || short, "bits");
+    valid(weight * arc * BigInt(most) < UNIT, "weight");
+    super(subsets(items, most), 2, positions, bitLength(positions - 1n));
+    this.codesAreIndices = false;
+    this.publics = 1;
+    this.ticks = `${items} ${most}`;
+    informative(units(weight).times(Fraction.of(arc)), Fraction.of(arc, positions), "weight");
+  }
+  private start(element: bigint, [a, b]: Words): bigint {
+    if (this.bits === 64n) return mixedValue(a!, b!, element, this.positions);
+    const size = 1n << this.bits;
+    return (((a! % size) * size + (b! % size)) / this.positions ** element) % this.positions;
+  }
+  /** For each arc of a person its begin, its length before the next one, and where that begins. */
+  private arcs(code: bigint, words: Words): bigint[][] {
+    const starts = heldElements(code, this.items, this.most).map((element) => this.start(element, words));
+    starts.sort((one, other) => (one < other ? -1 : 1));
+    return starts.map((start, place) => {
+      const later = starts[place + 1] ?? starts[0]! + this.positions;
+      return [start, later - start < this.arc ? later - start : this.arc, later];
+    });
+  }
+  sample(code: bigint, coins: Coins, words: Words = NO_WORDS): bigint {
+    const arcs = this.arcs(code, words);
+    const inside = arcs.reduce((sum, [, own]) => sum + own!, 0n);
+    const hit = coins.flip(this.weight * inside);
+    let index = coins.below(hit ? inside : this.positions - inside);
+    let position = 0n;
+    for (const [start, own, later] of arcs) {
+      const [begin, count] = hit ? [start!, own!] : [start! + own!, later! - start! - own!];
+      position = index >= 0n && index < count ? begin + index : position;
+      index -= count;
+    }
+    return position % this.positions;
+  }
+  private within(report: bigint, start: bigint): boolean {
+    return mod(report - start, this.positions) < this.arc;
+  }
+  likelihood(report: bigint, code: bigint, words: Words = NO_WORDS): Fraction {
+    const arcs = this.arcs(code, words);
+    const inside = arcs.reduce((sum, [, own]) => sum + own!, 0n);
+    if (arcs.some(([start]) => this.within(report, start!))) return units(this.weight);
+    return ONE.minus(units(this.weight * inside)).over(Fraction.of(this.positions - inside));
+  }
+  ratio(): Fraction {
+    const full = this.arc * BigInt(this.most);
+    return units(this.weight).times(Fraction.of(this.positions - full)).over(ONE.minus(units(this.weight * full)));
+  }
+  override codes(): Iterable<bigint> {
+    return itemSets(this.items, this.most);
+  }
+  /** The items whose arcs hold the position. */
+  named(report: bigint, words: Words): bigint[] {
+    return numbers(this.items).filter((item) => this.within(report, this.start(item, words)));
+  }
+}
+
 /** Randomized response of the pattern of a few neighbouring items, which the id chooses. */
 class Options extends SetsById {
   private readonly window: Choice;
@@ -445,4 +516,5 @@ define(DOMAINS, "held-count", HeldCount, { of: domainFrom });
 define(NODES, "hitting", Hitting, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), picked: integer(), hit: unit });
 define(NODES, "drawn-item", DrawnItem, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), padded: count(1n, MOST_HELD), inner: channelFrom });
 define(NODES, "spread", Spread, { items: integer(2n, MOST_ITEMS), inner: channelFrom, bits: integer() });
+define(NODES, "wheel", Wheel, { items: integer(2n, MOST_ITEMS), most: count(1n, MOST_HELD), positions: integer(2n, 1n << 20n), arc: integer(), weight: unit, bits: integer() });
 define(NODES, "options", Options, { items: integer(2n, MOST_ITEMS), most: integer(), inner: channelFrom, bits: integer() });

@@ -37,6 +37,7 @@ NODES = {
     "subset": "core.channel.finite.subset:Subset",
     "table": "core.channel.finite.table:Table",
     "then": "core.channel.compose.stages:Then",
+    "wheel": "core.channel.compose.wheel:Wheel",
     "window": "core.channel.numeric.window:Window",
 }
 # What nodes are made of beside other nodes, and what every node is.

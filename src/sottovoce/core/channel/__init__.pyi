@@ -22,6 +22,7 @@ from sottovoce.core.channel.compose.rows import RowMap as RowMap
 from sottovoce.core.channel.compose.spread import Spread as Spread
 from sottovoce.core.channel.compose.stages import Chain as Chain
 from sottovoce.core.channel.compose.stages import Then as Then
+from sottovoce.core.channel.compose.wheel import Wheel as Wheel
 from sottovoce.core.channel.facets import Contrast as Contrast
 from sottovoce.core.channel.facets import Rates as Rates
 from sottovoce.core.channel.facets import Scale as Scale

@@ -33,7 +33,7 @@ class Collection:
     """How reports reach the collector.
 
     Attributes:
-        epoch_days: days of an epoch, the only time that travels with a report.
+        epoch_days: days of an epoch, the only time that travels with a report; sealed reports name none.
         invitations: whether every report needs an invitation token, which is good for one report.
         sealed_for: the collector's public key, in hexadecimal, where reports go through a shuffler.
         batch: the fewest reports that the shuffler passes on at once.

@@ -295,7 +295,8 @@ SEALED: Plain = {
     "/v1/studies/{study}/sealed": {
         "post": _operation(
             "sealed",
-            "Send sealed reports of one manifest, one after the other; each begins with the prefix of its hash",
+            "Send sealed reports of one manifest, one after the other; each begins with the prefix of its hash, and in"
+            " a repeated study with two bytes of its wave",
             _responses(
                 {
                     "200": (

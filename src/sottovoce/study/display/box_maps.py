@@ -41,7 +41,8 @@ def picture(shown: ShownResult) -> str:
     )
     lines = [shown.scale.bounded(line) for line in evidence_lines(answer, shown.level, answer.noun)]
     top = max(line.value for line in lines) or 1.0
-    title = plain(shown.words["crossed"], rows=grid.names[0], columns=grid.names[1])
+    first, second = (shown.asked.label(name, shown.language) for name in grid.names)
+    title = plain(shown.words["crossed"], rows=first, columns=second)
     head = "".join(f'<th scope="col">{escape(one)}</th>' for one in ("", *labels[1]))
     width = len(labels[1])
     body = "".join(

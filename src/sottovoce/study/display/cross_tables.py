@@ -87,15 +87,16 @@ def tables_of(shown: ShownResult, question: Joint) -> list[CrossTable]:
         own, start = cells[start : start + count], start + count
         rows = [", ".join(one) for one in _product([labels[name] for name in names[:-1]])]
         pair = len(names) == 2
-        said = _spoken_ratios(names, fields, labels) if pair else {}
+        said = _spoken_ratios(shown, names, fields, labels) if pair else {}
+        spoken = spoken_names(shown, names)
         ratios = [
             replace(line, label=said[line.label]) for line in shown.lines if line.measure == RISK and line.label in said
         ]
         tables.append(
             CrossTable(
-                plain(shown.words["crossed"], rows=", ".join(names[:-1]), columns=names[-1]),
+                plain(shown.words["crossed"], rows=", ".join(spoken[:-1]), columns=spoken[-1]),
                 shown.words["total"],
-                names,
+                spoken,
                 tuple(rows),
                 tuple(labels[names[-1]]),
                 tuple(tuple(own[place : place + width]) for place in range(0, count, width)),
@@ -108,6 +109,11 @@ def tables_of(shown: ShownResult, question: Joint) -> list[CrossTable]:
     return sorted(tables, key=lambda one: one.association.p_value if one.association is not None else 1.0)
 
 
+def spoken_names(shown: ShownResult, names: Sequence[str]) -> tuple[str, ...]:
+    """The labels of attributes or answers, in the reader's language."""
+    return tuple(shown.asked.label(name, shown.language) for name in names)
+
+
 def _labels(shown: ShownResult, fields: Mapping[str, Domain]) -> dict[str, list[str]]:
     return {
         name: [shown.asked.label(one, shown.language) for one in domain.labels()] for name, domain in fields.items()
@@ -115,12 +121,13 @@ def _labels(shown: ShownResult, fields: Mapping[str, Domain]) -> dict[str, list[
 
 
 def _spoken_ratios(
-    names: Sequence[str], fields: Mapping[str, Domain], labels: Mapping[str, Sequence[str]]
+    shown: ShownResult, names: Sequence[str], fields: Mapping[str, Domain], labels: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
     """The labels of the ratios of two attributes, as the results have them, in words for readers."""
+    spoken = spoken_names(shown, names)
     groups, outcomes = (list(zip(map(str, fields[name].labels()), labels[name], strict=True)) for name in names)
     return {
-        about(names, outcome[0], group[0], other[0]): about(names, outcome[1], group[1], other[1])
+        about(names, outcome[0], group[0], other[0]): about(spoken, outcome[1], group[1], other[1])
         for outcome in outcomes
         for group in groups
         for other in groups
@@ -207,7 +214,8 @@ def associations_table(tables: Sequence[CrossTable], shown: ShownResult) -> str:
     caption = "P-values are adjusted for all pairs (Holm). Each interval holds by itself."
     rare = dict.fromkeys(one for table in tables if table.association for one in table.association.left_out)
     if rare:
-        caption += f" Too rare to count in Cramer's V: {', '.join(rare)}."
+        answers = (findings.quoted(" ".join(spoken_names(shown, one))) for one in rare)
+        caption += f" Too rare to count in Cramer's V: {', '.join(answers)}."
     return table_element(head, rows, caption)
 
 
@@ -222,7 +230,7 @@ def finding(
     lines = [line for line in shown.lines if line.measure == CRAMER]
     best = min(range(len(lines)), key=lambda place: (lines[place].p_value, -lines[place].value))
     line, pair = lines[best], pairs[best]
-    names = findings.listed([findings.quoted(one) for one in pair])
+    names = findings.listed([findings.quoted(one) for one in spoken_names(shown, pair)])
     scale = replace(shown.scale_of(CRAMER), places=2)
     if line.p_value >= 1 - shown.level:
         key = "No two attributes clearly go together"
@@ -236,7 +244,7 @@ def finding(
         return Finding(headline, said, Verdict.CLEAR, headline)
     risk = min(clear, key=_doubt)
     fields = dict(question.domain.fields)
-    spoken = _spoken_ratios(pair, fields, _labels(shown, fields)).get(risk.label, risk.label)
+    spoken = _spoken_ratios(shown, pair, fields, _labels(shown, fields)).get(risk.label, risk.label)
     said = f"{headline}. The relative risk of {spoken} is {_text(NumberScale.of([risk], '', None), risk)}."
     return Finding(headline, said, Verdict.CLEAR, headline)
 

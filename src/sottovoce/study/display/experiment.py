@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from sottovoce.core.question import Frequency, Quantile
+from sottovoce.core.question import Frequency, Joint, Quantile
 from sottovoce.estimate.evidence import deviate
 from sottovoce.study.detect import POWER
 from sottovoce.study.display import pictures
@@ -136,11 +137,25 @@ def _what(comparison: ArmComparison, line: ResultLine, language: str) -> str:
     noun = line.measure.removesuffix(DIFFERENCE)
     if noun == Frequency.noun and line.label:
         return comparison.asked.label(line.label, language)
+    if noun == Joint.noun:
+        return _cell(comparison, line.label, language)
     if noun == Quantile.noun:
         question: Any = comparison.asked.question
         share = float(line.label or question.shares[0])  # a single quantile has no label
         return "median" if share == HALF else f"{100 * share:g}{SPACE}% quantile"
     return f"{noun} of {quoted(line.label)}" if line.label else noun
+
+
+def _cell(comparison: ArmComparison, label: str, language: str) -> str:
+    """A cell of a cross table in words, such as "smoker never, sport daily"."""
+    question: Any = comparison.asked.full_question  # `Joint`
+    fields, (table, _, answers) = dict(question.domain.fields), label.partition(": ")
+    names = next((names for names in question.tables if " x ".join(names) == table), ())
+    for cell in product(*(map(str, fields[name].labels()) for name in names)):
+        if ", ".join(cell) == answers:
+            said = [comparison.asked.label(one, language) for one in (*names, *cell)]
+            return ", ".join(f"{name} {answer}" for name, answer in zip(said, said[len(names) :], strict=False))
+    return label
 
 
 def _shown(comparison: ArmComparison, line: ResultLine) -> ResultLine:
@@ -168,7 +183,7 @@ def _finding(compared: Sequence[ArmComparison], language: str) -> Finding:
     plain = _shown(one, line)
     scale = _scale([plain], one)
     size = scale.text(abs(plain.value), *sorted((abs(plain.low), abs(plain.high))))
-    is_answer = line.measure == f"{Frequency.noun}{DIFFERENCE}" and bool(line.label)
+    is_answer = line.measure.removesuffix(DIFFERENCE) in (Frequency.noun, Joint.noun) and bool(line.label)
     words = ("more frequent", "less frequent") if is_answer else ("higher", "lower")
     more = words[0] if line.value > 0 else words[1]
     what = _what(one, line, language)

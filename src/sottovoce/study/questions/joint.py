@@ -177,8 +177,8 @@ class StudyJoint(StudyRecord):
         p_values = adjust(np.array([one.p_value for one in associations]), "holm")
         for pair, one, p_value in zip(self._full.pairs, associations, p_values.tolist(), strict=True):
             label = " x ".join(pair)
-            rare = tuple(f"{name} {answer}" for name, answer in one.left_out)
-            yield ResultLine(CRAMER, label, one.value, math.nan, one.low, one.high, p_value=p_value, left_out=rare)
+            interval = (one.value, math.nan, one.low, one.high)
+            yield ResultLine(CRAMER, label, *interval, p_value=p_value, left_out=one.left_out)
 
     def _association(self, joint: JointEstimate, pair: tuple[str, ...], level: float) -> Association:
         return cramers_v(cast(TableEvidence, joint.table(*pair).evidence), level, self.asked.missing)

@@ -25,7 +25,7 @@ class ResultLine:
     high: float
     could_be: tuple[float, float] | None = None
     p_value: float = math.nan  # of a difference, adjusted for all that are compared
-    left_out: tuple[str, ...] = ()  # answers that an association does not count
+    left_out: tuple[tuple[str, str], ...] = ()  # attributes with answers that an association does not count
 
     @property
     def is_share(self) -> bool:

@@ -17,7 +17,7 @@ from sottovoce.fast.kernels.compose.public import Public64
 
 
 @njit(nogil=True, inline="always")
-def _cell(a, b, element, cells):
+def cell_of(a, b, element, cells):
     """`core.arithmetic.hashing.mixed_value`."""
     mixed = (np.uint64(element) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + a
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -37,13 +37,13 @@ def _spread(codes, public, items, most, cells, out):
             item = 64 * lane
             while left:
                 if left & one:
-                    cell = _cell(a, b, item, cells)
+                    cell = cell_of(a, b, item, cells)
                     out[i, cell >> six] |= one << (cell & low)
                     held += 1
                 left >>= one
                 item += 1
         for filler in range(most - held):
-            cell = _cell(a, b, items + filler, cells)
+            cell = cell_of(a, b, items + filler, cells)
             out[i, cell >> six] |= one << (cell & low)
 
 
@@ -53,7 +53,7 @@ def _count_masks(masks, public, cells, totals):
     for i in range(masks.shape[0]):
         a, b = public[i, 0], public[i, 1]
         for element in range(totals.shape[0]):
-            cell = _cell(a, b, element, cells)
+            cell = cell_of(a, b, element, cells)
             totals[element] += np.int64(masks[i, cell >> six] >> (cell & low) & one)
 
 
@@ -62,7 +62,7 @@ def _count_indices(reports, public, cells, totals):
     for i in range(reports.shape[0]):
         a, b, sent = public[i, 0], public[i, 1], np.uint64(reports[i])
         for element in range(totals.shape[0]):
-            totals[element] += _cell(a, b, element, cells) == sent
+            totals[element] += cell_of(a, b, element, cells) == sent
 
 
 def _checked(channel: Spread) -> np.uint64:
