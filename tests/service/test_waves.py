@@ -23,6 +23,7 @@ from sottovoce.estimate.series.series import Series
 from sottovoce.service import audit_log, operations
 from sottovoce.service.collector import Collector
 from sottovoce.service.intake import IN_FUTURE, NOT_OPEN, STUDY_CLOSED, TOO_OLD
+from sottovoce.service.pages.header import planned_reports
 from sottovoce.service.pages.live import LiveParts
 from sottovoce.service.results import tally_rows
 from sottovoce.service.stores.base import CLOSED
@@ -260,6 +261,13 @@ def test_results_over_time_on_the_dashboard_in_json_and_in_files(tmp_path: Path)
             send(collector, name, Batch(batch.manifest, 3, 1, batch.arm, batch.ids[: 16 * 40], batch.payloads[:40]))
             break
         assert "may be too narrow" in LiveParts().of(collector, name).text  # 40 reports in the last wave
+
+
+def test_a_plan_of_people_is_one_of_several_reports_each(tmp_path: Path) -> None:
+    with collecting(SQLiteStore(tmp_path / "store"), days=[START]) as collector:
+        name = collector.create(SOURCE.encode(), 500)
+        manifest = collector.study(name).manifest
+        assert planned_reports(manifest, 500) == 500 * 2  # four waves, one answer in any two of them
 
 
 def test_groups_with_too_few_reports_are_named_so_and_not_drawn(tmp_path: Path) -> None:

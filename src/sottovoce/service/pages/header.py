@@ -67,11 +67,17 @@ class Header:
     dates: str
 
 
+def planned_reports(manifest: Manifest, participants: int) -> int:
+    """Reports that this many participants send, who answer a repeated study several times."""
+    repeat = manifest.facts.repeat
+    return participants * (1 if repeat is None else repeat.answers)
+
+
 def header_of(
-    row: StudyRow, manifest: Manifest, planned: int, arrivals: Mapping[int, int], today: date, *, alarmed: bool = False
+    row: StudyRow, manifest: Manifest, people: int, arrivals: Mapping[int, int], today: date, *, alarmed: bool = False
 ) -> Header:
-    """The header card of a study on a day."""
-    facts = manifest.facts
+    """The header card of a study on a day; `people` are planned."""
+    facts, planned = manifest.facts, planned_reports(manifest, people)
     state, look = STATES.get(row.state, (row.state, "plain"))
     bounds = [None if one is None else date.fromisoformat(one) for one in (facts.start, facts.end)]
     time, until, time_part, elapsed = _time(bounds[0], bounds[1], today, is_open=row.state == OPEN)

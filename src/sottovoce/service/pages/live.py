@@ -13,7 +13,7 @@ from sottovoce.core.late import load
 from sottovoce.service import certificates
 from sottovoce.service.collector import Collector
 from sottovoce.service.pages import view
-from sottovoce.service.pages.header import header_of
+from sottovoce.service.pages.header import header_of, planned_reports
 from sottovoce.service.pages.planned import PlannedNumbers, planned_numbers
 from sottovoce.service.pages.templating import rendered
 from sottovoce.service.problems import PROBLEMS
@@ -110,7 +110,7 @@ class LiveParts:
             "planned": errors,
             "alarms": outcome.alarms,
             "refused": sum(outcomes.values()),
-            "short": shortfall(outcome.row.reports, goal),
+            "short": shortfall(outcome.row.reports, planned_reports(manifest, goal)),
             "outcomes": {"counted": outcome.row.reports, **outcomes},
             "problems": PROBLEMS,
             "one_look": ONE_LOOK,
