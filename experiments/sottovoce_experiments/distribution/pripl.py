@@ -117,8 +117,8 @@ EXPERIMENT = Experiment(
         heading="## In the setting of PriPL-Tree",
         text=f"Mean squared error of all ranges half as wide as the domain, epsilon {EPSILON:g}, one round, {RUNS}"
         f" runs: {PARTICIPANTS:,} people and {BINS:,} buckets; ages of 48,842 people in 74. `coded-wave` for"
-        " cumulative shares, of which a wide range is a difference, is decoded by `bayes`. The column of PriPL-Tree holds"
-        f" {THEIR_RUNS} runs of its authors' code on the same laws, outside this command.",
+        " cumulative shares, of which a wide range is a difference, is decoded by `bayes`. The column of PriPL-Tree"
+        f" holds {THEIR_RUNS} runs of its authors' code on the same laws, outside this command.",
         lead=("law",),
         columns=(
             PageColumn("bayes", "ours", ".2e"),
