@@ -28,7 +28,7 @@ from sottovoce_experiments.runner import data_file
 from sottovoce_experiments.sources import ADULT
 
 Floats = NDArray[np.float64]
-EPSILON, BINS, PARTICIPANTS, RUNS = 0.8, 1024, 1_000_000, 20
+EPSILON, BINS, PARTICIPANTS, RUNS = 0.8, 1024, 1_000_000, 50
 SPAN = 256.0  # of the units in which the paper gives means and variances
 YOUNGEST, OLDEST = 17, 90
 # Mean squared errors of the authors' code, with standard errors, over runs of these laws outside this command.
