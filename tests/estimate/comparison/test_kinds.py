@@ -87,9 +87,9 @@ def played(protocol: Any, answers: list[Any], name: str) -> Callable[[int], Any]
 
 
 RANKINGS = asked_for_items("mask", sv.Ranking(["bus", "car", "bike"]), RANKS)
+KINDS["mean-places"] = lambda seed: RANKINGS(seed).places
 FURTHER: dict[str, Callable[[int], Any]] = {  # other evidence about the same kinds
     "rankings": RANKINGS,
-    "places": lambda seed: RANKINGS(seed).places,
     "rankings in cells": asked_for_items("cells", sv.Ranking(["bus", "car", "bike"]), RANKS),
     "any sets": asked_for_items("options", sv.Sets(range(4), 4), [[0], [], [1, 3]]),
     "sizes of sets": lambda seed: asked_for_items("mask", sv.Sets(range(4), 2), [[0], [1, 3]])(seed).sizes,
