@@ -71,6 +71,9 @@ KINDS["set-shares"] = lambda seed: estimated(
 KINDS["key-means"] = lambda seed: estimated(
     sv.mechanism("key-mask", sv.KeyValue(range(4), LINE, 2), epsilon=4), [{0: 1}, {}, {1: 5, 3: 2}, {1: 6}], seed
 )
+KINDS["frequent-words"] = lambda seed: estimated(
+    sv.mechanism("fragments", sv.Words("abcd", 3), epsilon=4), ["a", "bc", "bc"], seed
+)
 KINDS["boxes"] = lambda seed: estimated(sv.mechanism("torus-wave", RECORD, epsilon=3), PEOPLE, seed)
 NO_DIFFERENCE = {"circular-mean"}
 RANKS = [["bus", "car", "bike"], ["car", "bus", "bike"], ["bike", "car", "bus"]]
