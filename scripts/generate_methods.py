@@ -22,6 +22,7 @@ from sottovoce.core.statistic.outputs import CountOutputs
 from sottovoce.core.statistic.seeds import CountSeeds
 from sottovoce.core.statistic.sums import Sums
 from sottovoce.core.statistic.supports import CountSupports
+from sottovoce.estimate.frequent_words.evidence import smallest_found
 from sottovoce.estimate.key_means.evidence import at_truth
 from sottovoce.estimate.request import Target
 from sottovoce.mechanisms.group.common import mean_variance
@@ -50,7 +51,7 @@ HEAD = """\
 All registered mechanisms, by what they are asked for: [frequencies](#frequencies) of categories, the [mean](#means) of
 a number, [means by group](#means-by-group), the mean of [vectors](#vectors), whole [distributions](#distributions),
 [boxes](#boxes) over several numbers, several [attributes](#attributes) of each participant, [sets of
-items](#sets-of-items), and
+items](#sets-of-items), [words](#words) without a list, and
 [half-sets](#tests-of-many-categories) for tests.
 [Choose a method](../guides/choose-a-method.md) says when to take which. In all tables *bytes* are those of a report
 beside its 16-byte id, and *cells* are integers in a tally.
@@ -160,6 +161,20 @@ Each participant holds some of d keys, at most m, each with a number. Numbers at
   the squared share.
 
 | name | what it is | share | sum | bytes | cells |
+|---|---|---|---|---|---|
+"""
+
+
+WORDS = f"""
+## Words
+
+Each participant gives one word, and frequent words are found without a list of candidates. Numbers at epsilon {EPSILON}
+for words of at most ten letters of a to z and the apostrophe, 48 bits.
+
+- *variance*: n times the exact variance of the share of a word that nobody gave.
+- *found*: the smallest share of a word that is found with probability 95 % in 500,000 reports, in percent.
+
+| name | what it is | variance | found | bytes | cells |
 |---|---|---|---|---|---|
 """
 
@@ -339,6 +354,15 @@ def key_row(name: str) -> str:
     return f"| {' | '.join([*cells, str(size), str(subject.cells)])} |\n"
 
 
+def word_row(name: str) -> str:
+    """A row of the table of mechanisms for frequent words."""
+    subject = sv.mechanism(name, sv.Words(), epsilon=EPSILON)
+    numbers = float(subject.variance([0.0], 1)[0]), 100 * (smallest_found(subject, 500_000) or 1)
+    size = codec.payload_bytes(subject.channel)
+    cells = [f"`{name}`", plain(slots(name)[""]).rstrip("."), *(f"{one:.3g}" for one in numbers)]
+    return f"| {' | '.join([*cells, str(size), str(subject.cells)])} |\n"
+
+
 def test_row(name: str) -> str:
     test = sv.TestOf(sv.Frequency(sv.Integers(1, SIZE)), difference="0.01", overall=True)
     own = sv.plan(test, epsilon=EPSILON, power=0.8, methods=[name])
@@ -392,6 +416,7 @@ def page() -> str:
     sets = sv.names(sv.SetShares)
     parts += [SETS, *map(set_row, sets), *map(section, sets)]
     parts += [KEYS, *map(key_row, keys := sv.names(sv.KeyMeans)), *map(section, keys)]
+    parts += [WORDS, *map(word_row, words := sv.names(sv.FrequentWords)), *map(section, words)]
     parts += [TESTS, test_row("half-sets"), one_bit_row()]
     return "".join([*parts, *map(section, sv.names(HalfSets))])
 

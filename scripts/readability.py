@@ -26,7 +26,7 @@ VALUES = {
     **{"coin": "23", "guess": "11", "count": "5", "low": "0", "high": "10", "step": "1", "spent": "2", "limit": "2"},
     **{"answer": "yes", "reason": "no", "contact": "Anna", "owner": "Anna", "date": "May"},
     **{"what": "Share", "level": "95 %", "value": "5", "unit": "cm", "text": "Hello.", "part": "Half"},
-    **{"some": "2", "most": "3", "none": "none", "rows": "Age", "columns": "town"},
+    **{"some": "2", "most": "3", "none": "none", "rows": "Age", "columns": "town", "first": "bus", "second": "car"},
 }
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _VOWELS = {

@@ -20,6 +20,7 @@ PARAMETERS = {  # of questions: their types by annotation
     "int": "integer",
     "int | None": "integer or null",
     "tuple[Decimal, ...]": "decimals",
+    "tuple[str, ...]": "texts",
     "tuple[Any, ...]": "values",
     "tuple[tuple[str, ...], ...]": "lists of texts",
     "Any": "value",

@@ -77,6 +77,7 @@ QUESTIONS: tuple[tuple[Any, Sequence[Any]], ...] = (
     (sv.Sparse(5, 1), [[], [[0, 1]], [[3, 0.25]], [[4, -1]]]),
     (sv.Sets(["bus", "car", "bike", "train"], 2), [[], ["bus"], ["train", "car"], ["bike", "train"]]),
     (sv.KeyValue(["bus", "car", "bike"], sv.Integers(1, 5), 2), [[], [["bus", 5]], [["bike", 2], ["car", 1]]]),
+    (sv.Words("abc", 2), ["", "a", "CB", "cc"]),
     (sv.Ball(2, 3), [[0, 0, 0]]),
     (
         sv.Record({"group": sv.Integers(0, 2), "answer": sv.Integers(0, 1)}),
@@ -102,6 +103,8 @@ OTHERS: tuple[tuple[str, Any, Sequence[Any]], ...] = (
     ("options", sv.Ranking(["bus", "car", "bike"]), [["car", "bus", "bike"], ["bike", "car", "bus"]]),
     ("key-mask", RATINGS, RATED),
     ("key-cells", RATINGS, RATED),
+    ("fragments", sv.Words(), ["", "tea", "Mate", "o'clock", "zzzzzzzzzz"]),
+    ("fragments", sv.Words("äöüßabcdefgh", 4, "cut"), ["Äh", "bücher", "h" * 900]),
     ("square-wave", sv.Circle(24), [0, 12.5, 24]),
     ("square-wave", sv.Interval(0, 14, step="0.5"), [0, 3.5, 14]),
 )

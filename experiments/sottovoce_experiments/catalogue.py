@@ -49,6 +49,8 @@ MODULES = (
     "sets.places",
     "sets.mining",
     "sets.key_values",
+    "frequent_words.found",
+    "frequent_words.english",
     "tables.designs",
     "tables.coverage",
     "tables.fits",

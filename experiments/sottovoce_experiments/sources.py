@@ -52,4 +52,9 @@ BASKETS = Source(
     "market baskets of a Belgian store (Brijs et al., the file retail of the FIMI repository)",
     "http://fimi.uantwerpen.be/data/",
 )
-SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS, MAPS, FLIGHTS, BASKETS)}
+WORDS = Source(
+    "word_frequency.parquet",
+    "word counts of English web pages (Norvig's extract of the Google Web Trillion Word Corpus)",
+    "https://norvig.com/ngrams/",
+)
+SOURCES = {source.file: source for source in (PATIENTS, ADULT, TAXI, HISTOGRAMS, MAPS, FLIGHTS, BASKETS, WORDS)}

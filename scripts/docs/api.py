@@ -5,12 +5,12 @@ from __future__ import annotations
 PAGES = {
     "answers": (
         "Describe answers",
-        "Categories Integers Interval Circle Text Sets Ranking KeyValue Record Pair Box Ball Sparse",
+        "Categories Integers Interval Circle Text Words Sets Ranking KeyValue Record Pair Box Ball Sparse",
     ),
     "questions": (
         "Say what to estimate",
-        "Frequency SetShares KeyMeans Mean Variance Distribution Quantile Range Cdf CircularMean GroupMean VectorMean"
-        " Attributes Joint Boxes",
+        "Frequency FrequentWords SetShares KeyMeans Mean Variance Distribution Quantile Range Cdf CircularMean"
+        " GroupMean VectorMean Attributes Joint Boxes",
     ),
     "planning": ("Plan", "plan Plan Prior mechanism names Mechanism"),
     "estimating": (

@@ -33,6 +33,10 @@ QUESTION = {
     "categories": "Possible answers, as a list.",
     "items": "For `set-shares` and `key-means`: what a participant may tick, as a list. For `ranking`: what is ranked.",
     "most": "For `set-shares` and `key-means`: the largest number of items in one answer; all of them if left out.",
+    "letters": "For `words`: the possible letters, as a text; a to z and the apostrophe if left out.",
+    "longest": "For `words`: the largest number of letters in a word; 10 if left out.",
+    "longer": 'For `words`: `"refuse"` longer words, or `"cut"` them to their first letters.',
+    "deny": "For `words`: words that results never show, as a list.",
     "by": 'Groups, as a list; the participant\'s group is private too. All kinds but `"variance"` take it.',
     "by_text": "What participants read above the groups: a text, or a table by language.",
     "quantiles": "Which quantiles, such as `[0.25, 0.5, 0.75]`.",
@@ -64,7 +68,7 @@ REPEAT = {
 }
 POPULATION = {
     "law": "`normal`, `uniform`, `lognormal`, `exponential` or `beta`, kept to the range of the question.",
-    "shares": "Share of each category, as a table or a list; answers that are left out share the rest.",
+    "shares": "Share of each category, a table or a list; answers left out share the rest. For `words`, a list.",
     "missing": "Share of people who give a reason instead of an answer.",
     "within": "Expected shares within each group, for shares with `by`: a table by group, or one table for all.",
     "mean": "Mean of a normal or exponential law.",
@@ -88,6 +92,7 @@ KINDS = {
     "set-shares": "tick all that apply: the share of each item, and how many items people tick",
     "ranking": "put a list in order: the mean place of each item",
     "key-means": "tick what applies and give each a number: the mean of each item, and who ticked it",
+    "words": "one word, typed: the words that many people give, with their shares; nobody lists candidates",
     "group-mean": "the mean of a number in each group",
     "distribution": "the share of each bucket, and shares up to each value",
     "median": "the value below which half of the answers lie",

@@ -13,13 +13,13 @@ _NAMES = {
         name: f"core.domain:{name}"
         for name in (
             "Ball", "Box", "Categories", "Circle", "Integers", "Interval", "KeyValue", "Pair", "Ranking",
-            "Record", "Sets", "Sparse", "Text",
+            "Record", "Sets", "Sparse", "Text", "Words",
         )
     },
     **{
         name: f"core.question:{name}"
         for name in (
-            "Attributes", "Boxes", "Cdf", "CircularMean", "Distribution", "Frequency", "GroupMean",
+            "Attributes", "Boxes", "Cdf", "CircularMean", "Distribution", "Frequency", "FrequentWords", "GroupMean",
             "Joint", "KeyMeans", "Mean", "Quantile", "Range", "SetShares", "Variance", "VectorMean",
         )
     },

@@ -15,6 +15,7 @@ from sottovoce.core.domain import Record as Record
 from sottovoce.core.domain import Sets as Sets
 from sottovoce.core.domain import Sparse as Sparse
 from sottovoce.core.domain import Text as Text
+from sottovoce.core.domain import Words as Words
 from sottovoce.core.errors import DomainError as DomainError
 from sottovoce.core.errors import MismatchError as MismatchError
 from sottovoce.core.errors import ParameterError as ParameterError
@@ -29,6 +30,7 @@ from sottovoce.core.question import Cdf as Cdf
 from sottovoce.core.question import CircularMean as CircularMean
 from sottovoce.core.question import Distribution as Distribution
 from sottovoce.core.question import Frequency as Frequency
+from sottovoce.core.question import FrequentWords as FrequentWords
 from sottovoce.core.question import GroupMean as GroupMean
 from sottovoce.core.question import Joint as Joint
 from sottovoce.core.question import KeyMeans as KeyMeans
@@ -91,6 +93,7 @@ __all__ = [
     "DomainError",
     "Estimate",
     "Frequency",
+    "FrequentWords",
     "GaussianMeanKnownSigma",
     "GaussianMeanUnknownSigma",
     "GroupMean",
@@ -131,6 +134,7 @@ __all__ = [
     "Variance",
     "VarianceRounds",
     "VectorMean",
+    "Words",
     "audit",
     "combine",
     "compare",

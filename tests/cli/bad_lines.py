@@ -148,7 +148,7 @@ BAD = {
     ),
     "privatize: method of the papers": (
         "privatize good.csv --column v --method calm --epsilon 1 --low 0 --high 9 --whole -o out.parquet",
-        "CALM is known from the papers, and is not here yet.",
+        "CALM is a protocol: sottovoce.protocols.shares.published.calm.",
     ),
     "plan: unknown question": ("plan mode --low 0 --high 9 --epsilon 1", "one of mean, frequency, set-shares, var"),
     "plan: no study": ("plan nowhere.toml --participants 100", "The study file cannot be read: No such file"),

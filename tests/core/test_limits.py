@@ -57,6 +57,7 @@ LINES: dict[str, Domain] = {
     **dict.fromkeys(sv.names(sv.Attributes), sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 1)})),
     **dict.fromkeys(sv.names(HalfSets), sv.Integers(0, 8)),
     **dict.fromkeys(sv.names(sv.SetShares), sv.Sets(range(5), 2)),
+    **dict.fromkeys(sv.names(sv.FrequentWords), sv.Words("abc", 2)),
     **dict.fromkeys(sv.names(sv.KeyMeans), sv.KeyValue(range(5), sv.Interval(0, 10), 2)),
     **dict.fromkeys(sv.names(sv.Boxes), sv.Record({"a": sv.Integers(0, 2), "b": sv.Integers(0, 1)})),
     **dict.fromkeys(

@@ -43,6 +43,7 @@ BY_STATISTIC = {
     "asked of sets": ("options", sv.Sets(range(90), 90), [0, 7]),
     "asked": ("d-bit-flip", sv.Integers(0, 15), 0),
     "seeds": ("flh", sv.Integers(0, 15), 0),
+    "seeds of words": ("fragments", sv.Words("abc", 3), "ab"),
     "cohorts": ("cms", sv.Integers(0, 15), 0),
     "keyed": ("group-bernoulli", PAIR, ("b", 0.25)),
     "parts": ("duchi-linf", sv.Box(-1, 1, dimensions=3), [0.5, -0.5, 0.1]),

@@ -53,6 +53,7 @@ CASES = {
     "set-shares": (sv.SetShares(sv.Sets(["bus", "car", "bike"], 2)), "mask", ["bus", "bike"], 'type="checkbox"'),
     "mean-places": (MeanPlaces(RANKED), "", ["car", "bus", "bike"], 'class="choices ranked"'),
     "key-means": (sv.KeyMeans(KEYED), "key-mask", {"bus": 3, "bike": 9}, 'data-key="bike"'),
+    "frequent-words": (sv.FrequentWords(sv.Words("abcdefgh", 2)), "fragments", "ab", 'data-letters="abcdefgh"'),
     "joint": (sv.Joint(PERSON), "", {"sex": "f", "age": 41}, 'data-attribute="age"'),
     "boxes": (BOXES, "torus-wave", {"sex": "f", "age": 41}, 'data-attribute="age"'),
     "circular-mean": (sv.CircularMean(CLOCK), "square-wave", 4, 'data-high="24"'),

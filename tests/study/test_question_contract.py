@@ -34,6 +34,7 @@ CASES: dict[str, tuple[Question, list[str] | None]] = {
     "set-shares": (sv.SetShares(sv.Sets(["bus", "car", "bike", "train"], 2)), None),
     "mean-places": (MeanPlaces(sv.Ranking(["bus", "car", "bike", "train"])), None),
     "key-means": (sv.KeyMeans(sv.KeyValue(["bus", "car", "bike"], HOURS, 2)), None),
+    "frequent-words": (sv.FrequentWords(sv.Words("abcdefgh", 2)), None),
     "boxes": (sv.Boxes(sv.Record({"hours": HOURS, "sex": SEX}), boxes=[{"hours": (7, 9)}]), ["torus-wave"]),
 }
 NOT_IN_STUDIES = {

@@ -61,6 +61,7 @@ EXAMPLES: dict[str, tuple[Domain, Any]] = {
     "sparse": (domains.Sparse(5, 2), {1: 0.5}),
     "square": (domains.Square(SIDE), 0.25),
     "text": (domains.Text(), "owl"),
+    "words": (domains.Words("abcdefghijklmnopqrstuvwxyz", 4), "owl"),
     "vector-part": (domains.VectorPart(domains.Box(0, 1, 3), [2, 0]), [0.1, 0.2, 0.3]),
 }
 # Programs that are solved take a while, and what they give reads answers as the others do.

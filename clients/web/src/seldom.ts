@@ -4,7 +4,7 @@ export const VECTORS = ["half-space", "hints", "place", "sampled-coordinates", "
 export const SELDOM = [...VECTORS, "sparing", "cells", "digit", "vector-part"];
 /** Memos, fakes, histograms and projective sets. */
 export const RARE = ["chain", "cohorts", "fakes", "histogram", "projective"];
-/** What only questions about records and sets of items need. */
-export const TABLES = ["record", "parities", "sets", "ranking", "hitting", "spread", "options", "itemsets", "held-count", "drawn-item", "wheel"];
+/** What only questions about records, sets of items and words need. */
+export const TABLES = ["record", "parities", "sets", "ranking", "hitting", "spread", "options", "itemsets", "held-count", "drawn-item", "wheel", "words", "fragments"];
 /** What only questions about keys with numbers need. */
 export const KEYS = ["key-value", "key-ends", "asked-key", "sampled-key"];

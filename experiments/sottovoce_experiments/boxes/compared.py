@@ -42,8 +42,9 @@ METHODS = ("HIO", "unbiased", "AHEAD", "grid-prior")
 PAGE = Page(
     "results/boxes.md",
     "# Boxes, measured\n\n"
-    "Written by `sottovoce reproduce range-boxes --pages docs`, `boxes-coverage` likewise. How to ask for boxes is"
-    " on the page [Boxes](../guides/boxes.md).\n",
+    "Written by `sottovoce reproduce range-boxes --pages docs`; `boxes-authors`, `boxes-coverage`, `boxes-normals`"
+    " and\n"
+    "`sok-table-8-ranges` likewise. How to ask for boxes is on the page [Boxes](../guides/boxes.md).\n",
 )
 
 

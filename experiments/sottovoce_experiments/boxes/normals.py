@@ -28,7 +28,7 @@ FIELDS, BINS, REACH = 5, 256, 4.0  # bins from -4 to 4 standard deviations
 CORRELATION, EPSILON, PARTICIPANTS = 0.6, 0.8, 1_000_000
 PRIPL_TREE = 7.1e-4  # of its authors' code in this setting, measured outside this command
 WIDE = 0.5  # of the range of a field, as in the queries of PriPL-Tree
-RUNS = 20
+RUNS = 10
 METHODS = ("copula, two rounds", "copula, one round", "HDG")
 TARGETS = dict(zip(METHODS, (2e-4, 7e-4, None), strict=True))
 NAMES = tuple("abcde")

@@ -33,7 +33,7 @@ from sottovoce_experiments.picture import Picture
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-EPSILON, PEOPLE, RUNS = 1.0, 100_000, 20
+EPSILON, PEOPLE, RUNS = 1.0, 100_000, 10
 SIZES = {1: 256, 2: 32}  # buckets along each axis
 LAWS = ("smooth", "spiky")
 

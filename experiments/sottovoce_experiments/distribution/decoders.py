@@ -168,9 +168,9 @@ bayes: 0; they are those of a likelihood with smooth priors (bayes)
 An explanation is the most likely distribution under a prior: the logarithm of the density is a random walk of order one
 to three along the buckets, around a circle too, with a little noise, bent so that peaks or valleys are flat
 (`sottovoce.estimate.distribution.bayes`). No random numbers are drawn: the same tally gives the same shares. The fast
-form tries five kinds of walks instead of eight. More than 256 buckets are put together to 256 parts, which are
-small where a first fit has many answers, so that spikes keep their bucket. If no explanation is found, the decoder
-warns and gives the shares of EM.
+form tries five kinds of walks instead of eight. More than 256 buckets are put together to 256 parts: to
+equal ones, and to parts that are small where a first fit has many answers, so that spikes keep their bucket. Both are
+averaged by their evidence. If no explanation is found, the decoder warns and gives the shares of EM.
 
 People round. For numbers on a line, other explanations join the average: all answers are multiples of a round step of
 the domain's unit, such as 5 minutes or 100 dollars, where multiples of rounder steps may stand out; or an atom lies at

@@ -20,10 +20,6 @@ PAGE = Page(
 How near `QuantileRounds` comes to the least possible error, and how often its intervals hold. Simulated by
 `sottovoce reproduce quantiles-in-rounds --pages docs`, with the protocol that ships: each round is drawn from the exact
 law of its counts.
-
-The table under "Error and coverage" was measured before the present placing of thresholds and the present intervals:
-its coverage and widths are those of an earlier interval. It has six of the eight cases that the command runs now.
-"Published methods" has the placing before, and its gradient steps are those in 100 batches of the command.
 """,
 )
 SIZES = ((1.0, 10_000), (1.0, 100_000), (1.0, 1_000_000), (0.5, 10_000), (2.0, 100_000), (2.0, 1_000_000))
@@ -61,9 +57,16 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return said
 
 
+def surely_above(rows: Sequence[Row]) -> list[Row]:
+    """The lines whose ratio is above the bar by more than two standard errors."""
+    return [row for row in rows if row["ratio"] - 2 * row["std_error"] > BARS.get((row["epsilon"], row["n"]), 2.5)]
+
+
 def text(rows: Sequence[Row]) -> str:
     """What was measured, and the summary."""
+    above = surely_above(rows)
     lines = "\n".join(f"- {line}." for line in summary(rows))
+    names = ", ".join(sorted({row["data"] for row in above})) or "none"
     return (
         "The error of an estimate is the distance of the share of answers below it from the share asked for. The floor"
         " is the standard error of that share if everyone were asked about the true quantile:"
@@ -82,7 +85,9 @@ def text(rows: Sequence[Row]) -> str:
         " of `ratio`."
         "\n\nCoverage in percent: of the interval at the end, of"
         " the interval of a search that is closed after three rounds, and of the confidence sequence after all rounds."
-        f" `width` is half the width of the sequence at the end, in floors.\n\nOver all distributions:\n\n{lines}"
+        " `width` is half the width of the interval at the end, in floors, and `of the sequence` that of the sequence."
+        f"\n\n{len(above)} of {len(rows)} lines are above their bar by more than two standard errors; they are about"
+        f" {names}. Over all distributions:\n\n{lines}"
     )
 
 

@@ -10,11 +10,34 @@ from typing import Any
 
 from sottovoce.cli.show import progress, table
 from sottovoce.core.channel.facets import dimensions_of
-from sottovoce.core.domain import Ball, Box, Circle, Domain, Integers, Interval, KeyValue, Pair, Record, Sets, Sparse
+from sottovoce.core.domain import (
+    Ball,
+    Box,
+    Circle,
+    Domain,
+    Integers,
+    Interval,
+    KeyValue,
+    Pair,
+    Record,
+    Sets,
+    Sparse,
+    Words,
+)
 from sottovoce.core.errors import ParameterError, PluginWarning
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import decimal_text
-from sottovoce.core.question import Attributes, Boxes, Distribution, GroupMean, KeyMeans, Mean, SetShares, VectorMean
+from sottovoce.core.question import (
+    Attributes,
+    Boxes,
+    Distribution,
+    FrequentWords,
+    GroupMean,
+    KeyMeans,
+    Mean,
+    SetShares,
+    VectorMean,
+)
 from sottovoce.core.registry import BUILDERS, fits, mechanism, names, registered_name
 from sottovoce.fast.processes import ordered
 from sottovoce.files.opening import input_name, naming
@@ -66,6 +89,8 @@ def _domains(name: str) -> list[Domain]:
         return [Record({"a": Integers(0, 3), "b": Integers(0, size - 1)}) for size in (3, 8)]
     if name in names(SetShares):
         return [Sets(range(count), 2) for count in (3, 8)]
+    if name in names(FrequentWords):
+        return [Words(longest=count) for count in (1, 5, 10)]
     if name in names(KeyMeans):
         return [KeyValue(range(count), Interval(-1, 1), 2) for count in (3, 8)]
     if name in names(Attributes):

@@ -20,6 +20,7 @@ from sottovoce.core.question import (
     Boxes,
     Distribution,
     Frequency,
+    FrequentWords,
     GroupMean,
     HalfSets,
     KeyMeans,
@@ -129,6 +130,9 @@ KEY_VALUES = {
     "pckv-grr": "mechanisms.key_values.pckv:grr",
     "privkv": "mechanisms.key_values.asked:privkv",
 }
+WORDS = {
+    "fragments": "mechanisms.words.fragments:build",
+}
 BOXES = {
     "torus-wave": "design.boxes:build",
 }
@@ -147,6 +151,7 @@ BY_QUESTION: dict[type[Question], dict[str, str]] = {
     SetShares: SETS,
     KeyMeans: KEY_VALUES,
     Boxes: BOXES,
+    FrequentWords: WORDS,
 }
 BUILDERS = {name: builder for group in BY_QUESTION.values() for name, builder in group.items()}
 ALIASES = {

@@ -28,6 +28,7 @@ from sottovoce.estimate.request import IntervalRequest, Method, Target
 if TYPE_CHECKING:
     import pandas as pd
 
+    from sottovoce.estimate.candidates import Selection
     from sottovoce.estimate.decoder import Decoded, Decoder
     from sottovoce.estimate.distribution.base import DistributionEvidence
     from sottovoce.estimate.estimate import Estimate
@@ -168,6 +169,11 @@ class Evidence(ABC):
 
     else:
         default_inside, quality, question, also, slack = None, "unbiased", None, (), 0.0
+
+    @property
+    def selection(self) -> Selection | None:
+        """How reports selected the values that are shown, if they did."""
+        return None
 
     @property
     def labels(self) -> Sequence[object]:

@@ -56,7 +56,7 @@ def unbiased(
     if asked != mechanism.question:
         evidence = evidence.answer(asked)
     unbiased = Estimate.of(asked, evidence, sources_of([tally]), simulated=tally.simulated)
-    return replace(unbiased, selection=selection_of(candidates))
+    return replace(unbiased, selection=selection_of(candidates) or evidence.selection)
 
 
 def check_tally(mechanism: Mechanism, tally: object) -> Tally | TallyOnDemand:

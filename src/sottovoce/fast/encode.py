@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Merged, Text
+from sottovoce.core.domain import Above, Bins, Categories, Digit, Domain, Integers, Merged, Text, Words
+from sottovoce.core.domain.plain import MAX_CODES
 from sottovoce.core.errors import DomainError, NoBatchError
 from sottovoce.fast.arrow import check_arrow
 from sottovoce.fast.bins import bins, reads_bins
@@ -19,7 +20,7 @@ from sottovoce.fast.compiled import compiled
 from sottovoce.fast.digits import digits, reads_digits
 from sottovoce.fast.threads import run
 
-Codes = NDArray[np.uint32]
+Codes = NDArray[Any]  # unsigned integers of 32 bits, or of 64 where there are more codes
 
 _CHUNK = 1 << 18
 _LARGEST = (1 << 63) - 1
@@ -227,9 +228,10 @@ def _(domain: Categories, values: list[Any]) -> Codes:
     return codes.astype(np.uint32)
 
 
-@_listed.register
-def _(domain: Text, values: list[Any]) -> Codes:
-    """Each different text is hashed once."""
+@_listed.register(Text)
+@_listed.register(Words)
+def _(domain: Text | Words, values: list[Any]) -> Codes:
+    """Each different text is encoded once."""
     texts = {value for value in values if type(value) is str}
     known: dict[object, int] = {}
     for text in texts:
@@ -239,7 +241,7 @@ def _(domain: Text, values: list[Any]) -> Codes:
         return _one_by_one(domain, values)
     codes = np.fromiter(map(known.get, values, repeat(-1)), np.int64, len(values))
     refuse(domain, values, codes < 0)
-    return codes.astype(np.uint32)
+    return codes.astype(_code_type(domain))
 
 
 @_at_once.register
@@ -256,7 +258,11 @@ def _(domain: Merged, values: list[Any]) -> Codes:
 def _one_by_one(domain: Domain, values: list[Any]) -> Codes:
     if domain.size is None:
         raise NoBatchError(f"There are no batches for a domain of kind {domain.kind}: its codes are not numbered.")
-    return np.array(one_by_one(domain, values), np.uint32)
+    return np.array(one_by_one(domain, values), _code_type(domain))
+
+
+def _code_type(domain: Domain) -> type[np.uint32 | np.uint64]:
+    return np.uint32 if (domain.size or 0) <= MAX_CODES else np.uint64
 
 
 def one_by_one(domain: Domain, values: list[Any]) -> list[Any]:

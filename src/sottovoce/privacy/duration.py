@@ -29,6 +29,7 @@ from sottovoce.core.channel import Subset
 from sottovoce.core.channel.base import NO_WORDS, Words
 from sottovoce.core.coins import Coins
 from sottovoce.core.domain import Box, Domain, Integers, Interval, KeyValue, Pair, Record, Sets, Sparse
+from sottovoce.core.domain import Words as PossibleWords
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import Mechanism
@@ -38,6 +39,7 @@ from sottovoce.core.question import (
     Boxes,
     Distribution,
     Frequency,
+    FrequentWords,
     GroupMean,
     HalfSets,
     KeyMeans,
@@ -76,6 +78,7 @@ CASES: dict[type[Question], tuple[tuple[Domain, tuple[Inputs, ...]], ...]] = {
             (("nothing, as much as possible", {}, {0: LONG, 5: LONG, 11: LONG}), (DIGITS, {0: SHORT}, {0: LONG})),
         ),
     ),
+    FrequentWords: ((PossibleWords(), (("no word, ten letters", "", "z" * 10),)),),
     HalfSets: ((Integers(0, 15), (("first category, last category", 0, 15),)),),
     Mean: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),
     Distribution: ((Interval(-1, 1), ((DIGITS, SHORT, LONG), (SAME_DIGITS, OTHER, LONG))),),

@@ -7,7 +7,6 @@ and the share must reach that count with the wanted probability.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from scipy.special import bdtrc, ndtri
 
@@ -17,10 +16,10 @@ from sottovoce.core.channel.shapes import Asking, Naming, contrast_of, shared_ra
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
 from sottovoce.core.params import check_integer, check_people, reject
+from sottovoce.estimate.frequency.intervals.critical import critical_count, least_share
 
 OWNER = "smallest_share"
 POWER = 0.8
-STEPS = 60
 
 
 def smallest_share(
@@ -55,21 +54,12 @@ def _reports_of_item(mechanism: Mechanism, n: int) -> int:
 
 
 def _from_supports(n: int, own: float, other: float, alpha: float, power: float) -> float | None:
-    critical = _critical(n, other, alpha)
+    critical = critical_count(n, other, alpha)
 
     def reached(share: float) -> bool:
         return critical <= n and bool(bdtrc(critical - 1, n, other + share * (own - other)) >= power)
 
-    return _least(reached)
-
-
-def _critical(n: int, rate: float, alpha: float) -> int:
-    """The smallest count whose upper tail at a rate is at most alpha; n + 1 if there is none."""
-    low, high = 0, n + 1  # P(X >= 0) = 1, P(X >= n + 1) = 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if bdtrc(middle - 1, n, rate) <= alpha else (middle, high)
-    return high
+    return least_share(reached)
 
 
 def _from_scores(n: int, rates: Contrast, alpha: float, power: float) -> float | None:
@@ -82,15 +72,4 @@ def _from_scores(n: int, rates: Contrast, alpha: float, power: float) -> float |
         spread = hits + share * float(rates.hit_own - rates.hit_other) - drift**2
         return n * drift + float(ndtri(1 - power)) * math.sqrt(n * max(spread, 0.0)) >= critical
 
-    return _least(reached)
-
-
-def _least(reached: Callable[[float], bool]) -> float | None:
-    """The least share in [0, 1] that is enough, by bisection, rounded up; None if one is not."""
-    if not reached(1.0):
-        return None
-    low, high = 0.0, 1.0
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    return least_share(reached)

@@ -101,6 +101,8 @@ def batch_of_codes(channel: Channel, seed: int, count: int) -> NDArray[Any]:
         spread = [0, top, *(_GOLDEN * (seed + place) % (top + 1) for place in range(cells - 2))]
         return np.array(spread[:cells], np.uint64).reshape(count, -1)
     rounding = rounding_of(channel)
+    if rounding is None and channel.inputs > 1 << 32:
+        return np.array([_GOLDEN * (seed + place) % channel.inputs for place in range(count)], np.uint64)
     if rounding is None:
         return np.arange(seed, seed + count, dtype=np.uint32) % channel.inputs
     top = rounding.steps << PLACES

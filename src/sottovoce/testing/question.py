@@ -38,6 +38,7 @@ from sottovoce.testing.codes import require
 
 NAME, UNIT, REASON = "asked", "units", "refused"
 EPSILON, PARTICIPANTS, LEVEL = 4, 4000, 0.95
+SOME_WORDS = 4  # of an open domain
 NEARLY = 1.02  # predicted errors that are read from rounded counts do not fall with each step of epsilon
 SURE = 1 - 1e-6  # the level of intervals that hold the truth of a simulation
 FIELDS = ("choice", "rated", "number", "pair", "rank", "record", "several", "text")  # of the participant's page
@@ -160,7 +161,7 @@ class _Contract:
             even = [ExpectedAttribute.of(name, rows=[[1 / (one.size or 1)] * (one.size or 1)]) for name, one in fields]
             expected = ExpectedAnswers.of(attributes=even)
         elif domain is None:
-            count = self.question.choices.size or 1
+            count = SOME_WORDS if self.question.choices.is_open else self.question.choices.size or 1
             expected = ExpectedAnswers.of(shares=[1 / count] * count)
         else:
             low, high = float(domain.low), float(domain.high)

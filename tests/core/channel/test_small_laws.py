@@ -58,6 +58,7 @@ from sottovoce.tally.laws import law_row
 from tests.each import for_each
 
 INSTANCES = {
+    "bits": 12,
     "hints": 3,
     "keyed": 5,
     "hash": 4,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -60,15 +59,18 @@ def test_rates_of_items_are_those_of_the_enumerated_sampler(kind: str) -> None:
 @pytest.mark.parametrize("kind", NODES)
 def test_what_one_report_adds_is_just_within_the_limits_of_its_statistic(kind: str) -> None:
     """Every limit holds for every report, and some report reaches it."""
-    fitting = 0
-    for channel, name in product(instances(kind)[:5], STATISTICS):
-        try:
-            statistic = statistic_from_spec({"kind": name})
-            statistic.check(channel)
-        except SottovoceError:  # not of this channel, or with parameters of its own
-            continue
-        fitting += 1
-        check_limits_of(statistic, channel)
+    fitting: list[Channel] = []
+    for channel in instances(kind):
+        for name in STATISTICS:
+            try:
+                statistic = statistic_from_spec({"kind": name})
+                statistic.check(channel)
+            except SottovoceError:  # not of this channel, or with parameters of its own
+                continue
+            fitting.append(channel)
+            check_limits_of(statistic, channel)
+        if len(fitting) >= 5:
+            break
     assert fitting or kind in WITHOUT_STATISTIC
 
 

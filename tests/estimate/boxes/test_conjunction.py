@@ -14,6 +14,7 @@ from sottovoce.estimate.boxes.measures import measured_tally
 from sottovoce.estimate.request import Target
 from sottovoce.protocols.boxes.conjunction import conjunction
 from sottovoce.tally.tally import Tally
+from sottovoce.testing import check_mechanism
 from tests.each import for_each
 
 PAIR = sv.Record({"age": sv.Integers(0, 2), "sex": sv.Categories(["f", "m"])})
@@ -33,6 +34,7 @@ def rates(mechanism: Mechanism, code: tuple[int, ...]) -> np.ndarray:
 @for_each("oracle", ["coded-wave", "haar", "grr"])
 def test_boxes_are_unbiased_and_have_the_variance_of_the_law(oracle: str, seed: int) -> None:
     mechanism = conjunction(PAIR, epsilon=2, oracles={"age": oracle, "sex": "grr"})
+    check_mechanism(mechanism)
     assert sv.audit(mechanism).ok and Mechanism.from_spec(mechanism.spec()) == mechanism
     shares = np.random.default_rng(seed).dirichlet(np.ones(6)).reshape(3, 2)
     laws = {code: rates(mechanism, code) for code in product(range(3), range(2))}

@@ -174,6 +174,15 @@ def test_parts_without_answers_are_not_split() -> None:
     assert decoded.values.min() >= 0 and decoded.values.sum() == pytest.approx(1)
 
 
+@for_each("name", ["hio", "ahead"])
+def test_boxes_over_three_fields_have_unbiased_intervals(name: str) -> None:
+    people = [{"a": i % 4, "b": i // 4 % 4, "c": i % 4} for i in range(16_000)]
+    protocol: Any = HIO(THREE, 4) if name == "hio" else AHEAD(THREE, 4, len(people))
+    estimate = sv.simulate(protocol, people, seed=4)["boxes"]
+    (low,), (high,) = estimate.range(a=(0, 1), b=(0, 1), c=(0, 1)).quiet_ci(0.9999)
+    assert low <= 0.25 <= high and high - low < 0.3
+
+
 # --- HDG ------------------------------------------------------------------------------------------------------------
 def test_granularities_are_the_published_ones() -> None:
     """By hand: six fields, 10**6 people, epsilon 1: 21 groups, g1 = 20.1, g2 = 3.7; 15 without lines."""

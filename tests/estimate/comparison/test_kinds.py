@@ -71,6 +71,9 @@ KINDS["set-shares"] = lambda seed: estimated(
 KINDS["key-means"] = lambda seed: estimated(
     sv.mechanism("key-mask", sv.KeyValue(range(4), LINE, 2), epsilon=4), [{0: 1}, {}, {1: 5, 3: 2}, {1: 6}], seed
 )
+KINDS["frequent-words"] = lambda seed: estimated(
+    sv.mechanism("fragments", sv.Words("abcd", 3), epsilon=4), ["a", "bc", "bc"], seed
+)
 KINDS["boxes"] = lambda seed: estimated(sv.mechanism("torus-wave", RECORD, epsilon=3), PEOPLE, seed)
 NO_DIFFERENCE = {"circular-mean"}
 RANKS = [["bus", "car", "bike"], ["car", "bus", "bike"], ["bike", "car", "bus"]]
@@ -87,9 +90,9 @@ def played(protocol: Any, answers: list[Any], name: str) -> Callable[[int], Any]
 
 
 RANKINGS = asked_for_items("mask", sv.Ranking(["bus", "car", "bike"]), RANKS)
+KINDS["mean-places"] = lambda seed: RANKINGS(seed).places
 FURTHER: dict[str, Callable[[int], Any]] = {  # other evidence about the same kinds
     "rankings": RANKINGS,
-    "places": lambda seed: RANKINGS(seed).places,
     "rankings in cells": asked_for_items("cells", sv.Ranking(["bus", "car", "bike"]), RANKS),
     "any sets": asked_for_items("options", sv.Sets(range(4), 4), [[0], [], [1, 3]]),
     "sizes of sets": lambda seed: asked_for_items("mask", sv.Sets(range(4), 2), [[0], [1, 3]])(seed).sizes,

@@ -10,8 +10,16 @@ import scipy
 from threadpoolctl import threadpool_info
 
 import sottovoce as sv
+from sottovoce.estimate.decoders.bayes import _together
 from sottovoce.estimate.distribution.bayes import modes
-from sottovoce.estimate.distribution.bayes.condense import LOSS, Condensed, _information, condensed, split_where_mass_is
+from sottovoce.estimate.distribution.bayes.condense import (
+    LOSS,
+    Condensed,
+    _information,
+    condensed,
+    evenly,
+    split_where_mass_is,
+)
 from sottovoce.estimate.distribution.bayes.modes import NEAR, Posterior, Smooth, smooth
 from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS, Walk, waves
 from sottovoce.estimate.distribution.evidence import from_cells
@@ -369,3 +377,26 @@ def test_small_matrices_are_computed_by_one_thread(monkeypatch: pytest.MonkeyPat
     m.estimate(m.tally(m.privatize([0.2, 0.7] * 50, seed=1)), decoder="bayes")
     assert seen == [{1}]
     assert threads() == before
+
+
+def test_ways_to_put_buckets_together_are_averaged_by_their_evidence() -> None:
+    """By hand: the second way has three times the evidence of the first; without any evidence there is no mean."""
+    halves = Condensed(np.ones((1, 2)), np.ones(1), np.array([0, 2]), np.array([2.0, 2.0]))
+    uneven = Condensed(np.ones((1, 2)), np.ones(1), np.array([0, 1]), np.array([1.0, 3.0]))
+    first, second = Smooth(np.array([0.8, 0.2]), 1, 0.0, -5.0), Smooth(np.array([0.4, 0.6]), 1, 0.0, -5.0 + np.log(3))
+    found = _together([(halves, first), (uneven, second)], np.ones(4))
+    assert found == pytest.approx([0.4, 0.25, 0.175, 0.175])
+    assert _together([(halves, Smooth(None, 1))], np.ones(4)) is None
+
+
+def test_equal_parts_have_the_rows_of_the_adaptive_ones() -> None:
+    method = sv.mechanism("coded-wave", sv.Integers(0, 511), epsilon=2, buckets=512, workload="ranges")
+    people = np.random.default_rng(1).binomial(511, 0.5, 2_000)
+    evidence: Any = method.estimate(method.tally(method.privatize(people.tolist(), seed=1))).evidence
+    mixture, widths = evidence.likelihood(), np.ones(512)
+    given = condensed(mixture, widths)
+    even = evenly(mixture, widths, given)
+    assert even.first.tolist() == list(range(0, 512, 2)) and (even.sizes == 2).all()
+    assert even.counts is given.counts and len(even.law) == len(given.law)
+    whole = np.full(512, 1 / 512)
+    assert even.law @ np.full(256, 1 / 256) == pytest.approx(given.read(mixture.apply(whole)))

@@ -60,6 +60,7 @@ CASES = {
     "key-means": Case(sv.KeyMeans(sv.KeyValue(range(12), sv.Interval(0, 10), 3))),
     "set-shares": Case(sv.SetShares(sv.Sets(range(12), 3))),
     "mean-places": Case(MeanPlaces(sv.Ranking(range(6)))),
+    "frequent-words": Case(sv.FrequentWords(sv.Words(longest=6))),
     "half-sets": Case(HalfSets(sv.Integers(0, 39), 4)),
 }
 DESIGNED = {
@@ -180,7 +181,7 @@ def test_a_question_is_asked_for() -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
 def test_a_plan_says_what_its_errors_are(case: Case) -> None:
     plan = case.plan(epsilon=1, participants=1000)
-    single = isinstance(case.question, (sv.Mean, sv.Variance, sv.Range))
+    single = isinstance(case.question, (sv.Mean, sv.Variance, sv.Range, sv.FrequentWords))
     assert ("root mean square" in plan.measure) == (not single)
     assert plan.measure in plan.explain().splitlines()[0] and plan.measure in plan.advice
     assert plan.question == case.question and plan.epsilon == 1 and plan.participants == 1000

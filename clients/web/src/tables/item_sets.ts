@@ -473,7 +473,7 @@ class Options extends SetsById {
 }
 
 /** A value below g that two words give to a number, by the mixing steps of SplitMix64. */
-function mixedValue(a: bigint, b: bigint, value: bigint, g: bigint): bigint {
+export function mixedValue(a: bigint, b: bigint, value: bigint, g: bigint): bigint {
   let mixed = BigInt.asUintN(64, (value + 1n) * 0x9e3779b97f4a7c15n + a);
   mixed = BigInt.asUintN(64, (mixed ^ (mixed >> 30n)) * 0xbf58476d1ce4e5b9n);
   mixed = BigInt.asUintN(64, (mixed ^ b ^ (mixed >> 27n)) * 0x94d049bb133111ebn);

@@ -51,6 +51,7 @@ _OTHERS = (
     "core.channel.compose.maps:NumberedMap",
     "core.channel.compose.public:PoolMap",
     "core.channel.compose.parities:ParityMap",
+    "core.channel.compose.fragments:FragmentMap",
     "core.channel.compose.rows:BloomMap",
     "core.channel.compose.rows:PermutationMap",
     "core.channel.compose.rows:RowMap",

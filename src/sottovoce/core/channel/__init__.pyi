@@ -5,6 +5,7 @@ from sottovoce.core.channel.compose.cohorts import Cohorts as Cohorts
 from sottovoce.core.channel.compose.drawn_item import DrawnItem as DrawnItem
 from sottovoce.core.channel.compose.each import Each as Each
 from sottovoce.core.channel.compose.fakes import Fakes as Fakes
+from sottovoce.core.channel.compose.fragments import FragmentMap as FragmentMap
 from sottovoce.core.channel.compose.histogram import Histogram as Histogram
 from sottovoce.core.channel.compose.keyed import Keyed as Keyed
 from sottovoce.core.channel.compose.maps import AskedMap as AskedMap

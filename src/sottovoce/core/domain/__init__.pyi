@@ -30,3 +30,4 @@ from sottovoce.core.domain.views import Merged as Merged
 from sottovoce.core.domain.views import Prefix as Prefix
 from sottovoce.core.domain.views import Select as Select
 from sottovoce.core.domain.views import Square as Square
+from sottovoce.core.domain.words import Words as Words

@@ -14,6 +14,7 @@ from sottovoce.core.errors import DomainError
 if TYPE_CHECKING:
     from sottovoce.core.domain.circle import Circle
     from sottovoce.core.domain.plain import Integers, Interval
+    from sottovoce.core.domain.words import Words
 
 KINDS = {
     "above": "core.domain.views:Above",
@@ -44,6 +45,7 @@ KINDS = {
     "sparse": "core.domain.sparse:Sparse",
     "square": "core.domain.views:Square",
     "text": "core.domain.text:Text",
+    "words": "core.domain.words:Words",
 }
 
 
@@ -131,6 +133,11 @@ class Domain(Declared, ABC):
         return False
 
     @property
+    def spelled(self) -> Words | None:
+        """The domain itself, where answers are words that can be read back from their numbers."""
+        return None
+
+    @property
     def fields(self) -> tuple[tuple[str, Domain], ...]:
         """The parts of an answer that have names, and the domain of each."""
         return ()
@@ -162,7 +169,7 @@ class Domain(Declared, ABC):
     def labels(self) -> Sequence[object]:
         """A value or a text for each code, in order."""
         size = self.size
-        if size is None:
+        if size is None or self.is_open:
             raise TypeError(f"A domain of kind {self.kind} has no list of values.")
         return range(size)
 

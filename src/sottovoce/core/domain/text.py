@@ -53,9 +53,6 @@ class Text(Domain):
             raise self.refuse(value, f"a text of at most {MAX_TEXT} characters")
         return text_code(str.__str__(value))
 
-    def labels(self) -> range:
-        raise TypeError("An open domain has no list of values.")
-
     def foreign(self) -> list[object]:
         return [None, object(), b"bytes", 0, 1.5, True, ["text"], "x" * (MAX_TEXT + 1), "\ud800"]
 

@@ -10,6 +10,7 @@ _MEANT = {
     "set-shares": "multiple-choice multiple several tick ticks checkboxes set sets items",
     "ranking": "rank order preference preferences mean-places",
     "key-means": "key-value key-values keys ratings rating",
+    "frequent-words": "word open-answer heavy-hitters top-words new-words",
     "variance": "sd std spread standard-deviation",
     "group-mean": "group groups group-means means-by-group by",
     "vector-mean": "vector vectors vector-means",

@@ -7,6 +7,7 @@ from sottovoce.core.late import attribute, by_name
 # One line for each question; its module is loaded when a specification or a program names it.
 QUESTIONS = {
     "frequency": "core.question.frequency:Frequency",
+    "frequent-words": "core.question.frequent_words:FrequentWords",
     "set-shares": "core.question.set_shares:SetShares",
     "mean-places": "core.question.mean_places:MeanPlaces",
     "mean": "core.question.mean:Mean",
@@ -28,7 +29,7 @@ QUESTIONS = {
 }
 # Protocols ask several questions; a mechanism asks one, so that no specification names this kind.
 _OTHERS = (
-    "core.question.several:Several",
+    "core.question.base:Several",
     "core.question.base:Question",
     "core.question.read:question_class",
     "core.question.read:question_from_brief",

@@ -7,7 +7,8 @@ knows it: `estimate/<room>` reads tallies, `study/planners/<room>` finds methods
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -100,6 +101,36 @@ class Question(ABC):
             return type(self).about(domain, self.fields()) == self
         except ParameterError:
             return False
+
+
+@dataclass(frozen=True, slots=True)
+class Several(Question):
+    """Several questions, each answered by a part of the participants. Protocols ask them; a mechanism asks one."""
+
+    kind: ClassVar[str] = "several"
+    noun: ClassVar[str] = "value"
+    questions: tuple[Question, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """What every participant holds: the questions are about views of it."""
+        first, *others = (question.domain.root for question in self.questions)
+        if any(other != first for other in others):
+            raise ParameterError("The domains of these questions are not views of one answer.")
+        return first
+
+    @classmethod
+    def about(cls, domain: Domain, fields: Mapping[str, Any]) -> Several:
+        raise ParameterError("A mechanism answers one question.")
+
+    def spec(self) -> Spec:
+        return {"kind": self.kind, "questions": [question.spec() for question in self.questions]}
+
+    @staticmethod
+    def of(questions: Iterable[Question]) -> Question:
+        """A single question if all are the same."""
+        different = tuple(dict.fromkeys(questions))
+        return different[0] if len(different) == 1 else Several(different)
 
 
 def check_numbers(owner: str, name: str, domain: object) -> None:

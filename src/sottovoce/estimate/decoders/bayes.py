@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
 
 from sottovoce.core.errors import ParameterError, TooLargeError
 from sottovoce.core.params import reject
 from sottovoce.estimate.decoder import Decoded, Decoder, Fit
 from sottovoce.estimate.decoders.em import EmDecoder
-from sottovoce.estimate.distribution.bayes.condense import condensed
+from sottovoce.estimate.distribution.bayes.condense import MOST_PARTS, Condensed, condensed, evenly
 from sottovoce.estimate.distribution.bayes.heaps import heaps
-from sottovoce.estimate.distribution.bayes.modes import smooth
+from sottovoce.estimate.distribution.bayes.modes import Smooth, smooth
 from sottovoce.estimate.distribution.bayes.walks import FEW_WALKS, WALKS
-from sottovoce.estimate.evidence import Evidence, Offer
+from sottovoce.estimate.evidence import Evidence, Floats, Offer
 from sottovoce.estimate.frequency.maximise import NotConvergedWarning, certificate, outside
 from sottovoce.fast.threads import small_matrices
 
@@ -23,9 +26,9 @@ from sottovoce.fast.threads import small_matrices
 class BayesDecoder(Decoder):
     """The modes of posteriors, averaged by the evidence for each prior (`estimate.distribution.bayes.modes`).
 
-    `fast` tries half of the walks. More than 256 buckets are estimated as 256 parts, each spread evenly, which are
-    small where many answers are. Numbers on a line may also be heaped: rounded, or at an end of the range
-    (`estimate.distribution.bayes.heaps`).
+    `fast` tries half of the walks. More than 256 buckets are estimated as 256 parts, each spread evenly: as equal ones,
+    and as parts that are small where many answers are, averaged by the evidence too. Numbers on a line may also be
+    heaped: rounded, or at an end of the range (`estimate.distribution.bayes.heaps`).
     """
 
     name: ClassVar[str] = "bayes"
@@ -49,11 +52,26 @@ class BayesDecoder(Decoder):
             return _fallback(evidence, "their likelihood is too large")
         with small_matrices():
             walks = FEW_WALKS if self.fast else WALKS
-            modes = smooth(coarse, source.circular, walks, heaps(coarse, mixture, source.buckets))
-        if modes.shares is None:
+            found = [(coarse, smooth(coarse, source.circular, walks, heaps(coarse, mixture, source.buckets)))]
+            if len(widths) > MOST_PARTS:
+                even = evenly(mixture, widths, coarse)
+                found.append((even, smooth(even, source.circular, walks)))
+        values = _together(found, widths)
+        if values is None:
             return _fallback(evidence, "no mode was found")
-        values = coarse.spread(modes.shares, widths) + modes.points
-        return Decoded(values, Fit(modes.steps, certificate(mixture.slope(values))))
+        return Decoded(values, Fit(sum(modes.steps for _, modes in found), certificate(mixture.slope(values))))
+
+
+def _together(found: Sequence[tuple[Condensed, Smooth]], widths: Floats) -> Floats | None:
+    """The shares of all buckets: the mean over all ways to put them into parts, weighted by the evidence."""
+    total = np.logaddexp.reduce([modes.evidence for _, modes in found])
+    if not np.isfinite(total):
+        return None
+    values = np.zeros(len(widths))
+    for parts, modes in found:
+        if modes.shares is not None:
+            values += np.exp(modes.evidence - total) * (parts.spread(modes.shares, widths) + modes.points)
+    return values
 
 
 def _fallback(evidence: Evidence, why: str) -> Decoded:

@@ -47,8 +47,8 @@ def next_places(curve: ThresholdCurve, level: float, size: RoundSize) -> Floats:
 
     Two measures of what is plausible share the thresholds evenly. On the curve, a place is as plausible as the distance
     of its height from the level, in standard errors that include what the shape of the curve within a piece leaves
-    open. By the likelihood of rising shares, a piece has a weight, spread evenly over the piece: so a heap of answers
-    that the curve does not show is met, too.
+    open. By the likelihood of rising shares, a piece is as plausible as its likelihood times the root of its width: so
+    a heap of answers that the curve does not show is met, too, also where earlier thresholds are crowded elsewhere.
     """
     variance, piece, doubts = float(curve.answers.variance(level)), curve.piece(level), ratios(curve.answers, level)
     possible = np.flatnonzero(doubts <= SURE**2)
@@ -56,7 +56,7 @@ def next_places(curve: ThresholdCurve, level: float, size: RoundSize) -> Floats:
     least = WIDE * np.sqrt(variance / size.everyone)
     errors = np.maximum(np.hypot(curve.error(level), points.slack), least)
     scale = np.maximum.accumulate((points.heights - level) / errors)
-    chances = np.where(doubts <= REACH**2, np.exp(-doubts / 2), 0.0)
+    chances = np.where(doubts <= REACH**2, np.exp(-doubts / 2), 0.0) * np.sqrt(np.diff(curve.places))
     below = np.concatenate([[0.0], np.cumsum(chances)]) / chances.sum()
     measure = np.clip(scale / REACH, -1, 1) / 2 + np.interp(points.places, curve.places, below)
     measure = (measure - measure[0]) / (measure[-1] - measure[0]) + STRICT * np.arange(len(measure))

@@ -89,7 +89,11 @@ function local(number) {
 const rounded = (number) => number.toLocaleString(lang, { maximumFractionDigits: 2 });
 
 function fits(field) {
-  const { low, high, step } = field.dataset;
+  const { low, high, step, letters, longest } = field.dataset;
+  if (letters !== undefined) {
+    const word = [...field.value.trim().normalize("NFC")];
+    return word[0] && word.length <= longest && word.every((one) => letters.includes(one) || letters.includes(one.toLowerCase()));
+  }
   if (low === undefined) return field.value.trim() !== "";
   const number = plain(field.value);
   const steps = step ? (number - low) / step : 0; // rounded: the device itself compares exactly

@@ -1,1 +1,1 @@
-import{Pa as a,Qa as s,Ra as o,Sa as e,Ta as t,Ua as r,Va as i,a as n,oa as m}from"./sottovoce-3WFPHJA6.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};
+import{Sa as a,Ta as s,Ua as o,Va as e,Wa as t,Xa as r,Ya as i,a as n,qa as m}from"./sottovoce-2ZHKRVVV.js";export{o as Manifest,a as Mechanism,s as Question,n as SottovoceError,m as Study,r as mechanism,i as open,t as seeded,e as version};

@@ -153,6 +153,11 @@ class AskedMap(_Chosen):
         return self.miniatures(outputs)
 
 
+def with_collisions(inner: Rates, same: Fraction) -> Rates:
+    """Support rates where two codes have the same value with a probability."""
+    return Rates(inner.own, same * inner.own + (1 - same) * inner.other)
+
+
 class NumberedMap(Declared, ABC):
     """Public functions that are numbered: a report's id chooses one of them, uniformly."""
 

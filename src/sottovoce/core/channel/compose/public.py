@@ -10,7 +10,7 @@ from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, polynomial
 from sottovoce.core.arithmetic.hashing import WORD, collision, derived_words, hash_value
 from sottovoce.core.arithmetic.rational import units
 from sottovoce.core.channel.base import NO_WORDS, Channel, Words, channel_from_spec
-from sottovoce.core.channel.compose.maps import AskedMap, MultiplierMap, NumberedMap
+from sottovoce.core.channel.compose.maps import AskedMap, MultiplierMap, NumberedMap, with_collisions
 from sottovoce.core.channel.facets import (
     Costed,
     Facet,
@@ -82,8 +82,7 @@ class HashMap(Declared):
 
     def rates(self, inner: Rates) -> Rates:
         """Another code supports a report through a collision with the true one, or by chance."""
-        same = collision(self.g, self.bits)
-        return Rates(inner.own, same * inner.own + (1 - same) * inner.other)
+        return with_collisions(inner, collision(self.g, self.bits))
 
     def miniatures(self, outputs: int) -> tuple[HashMap, ...]:
         return (type(self)(min(self.k, 4), outputs, 4),) if outputs <= 4 else ()
@@ -153,6 +152,7 @@ MAPS = {
     "parities": "core.channel.compose.parities:ParityMap",
     "rows": "core.channel.compose.rows:RowMap",
     "permutations": "core.channel.compose.rows:PermutationMap",
+    "fragments": "core.channel.compose.fragments:FragmentMap",
 }
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from sottovoce.core.arithmetic.field import MAX_ORDER, dot, is_order, is_prime, polynomial
 from sottovoce.core.arithmetic.hashing import WORD, hash_value
-from sottovoce.core.channel.compose.maps import NumberedMap
+from sottovoce.core.channel.compose.maps import NumberedMap, with_collisions
 from sottovoce.core.channel.facets import Rates
 from sottovoce.core.channel.finite.bits import MAX_BLOCKS
 from sottovoce.core.declared import INTEGER, Form, declared, delegated, integer
@@ -156,8 +156,7 @@ class PermutationMap(NumberedMap):
         return Fraction(pairs, self.prime * (self.prime - 1))
 
     def rates(self, inner: Rates) -> Rates:
-        same = self.collision
-        return Rates(inner.own, same * inner.own + (1 - same) * inner.other)
+        return with_collisions(inner, self.collision)
 
     def miniatures(self, outputs: int) -> tuple[PermutationMap, ...]:
         return (type(self)(min(self.k, 3), max(3, outputs), outputs, 4),) if outputs in (2, 3) else ()

@@ -54,13 +54,7 @@ def condensed(mixture: Mixture, widths: Floats) -> Condensed:
     first = np.arange(parts)
     if len(widths) > MOST_PARTS:
         first = split_where_mass_is(iterate(mixture, stop=_STOP, smooth=False, max_iterations=_MOST_STEPS)[0])
-    sizes = np.add.reduceat(widths, first)
-    ends = np.append(first[1:], len(widths))
-    law = np.empty((rows, parts))
-    for part, (start, end) in enumerate(zip(first, ends, strict=True)):
-        even = np.zeros(len(widths))
-        even[start:end] = widths[start:end] / sizes[part]
-        law[:, part] = mixture.apply(even)
+    law, sizes = _of_parts(mixture, widths, first)
     counts = np.asarray(mixture.counts, np.float64)
     # Reports of several mechanisms: the rows of each are put together on their own.
     cuts = [0, *(mixture.ends if isinstance(mixture, Product) else ()), rows]
@@ -68,6 +62,25 @@ def condensed(mixture: Mixture, widths: Floats) -> Condensed:
     counts = np.add.reduceat(counts, groups)
     given = Condensed(law, counts[counts > 0], first, sizes, groups, counts > 0)
     return given._replace(law=given.read(law))
+
+
+def evenly(mixture: Mixture, widths: Floats, given: Condensed) -> Condensed:
+    """The likelihood of 256 parts of equally many buckets, with the rows of another one."""
+    first = np.arange(MOST_PARTS) * len(widths) // MOST_PARTS
+    law, sizes = _of_parts(mixture, widths, first)
+    return given._replace(law=given.read(law), first=first, sizes=sizes)
+
+
+def _of_parts(mixture: Mixture, widths: Floats, first: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """The likelihoods of all reports, one column for each part, and the widths of the parts."""
+    sizes = np.add.reduceat(widths, first)
+    ends = np.append(first[1:], len(widths))
+    law = np.empty((len(mixture.counts), len(first)))
+    for part, (start, end) in enumerate(zip(first, ends, strict=True)):
+        even = np.zeros(len(widths))
+        even[start:end] = widths[start:end] / sizes[part]
+        law[:, part] = mixture.apply(even)
+    return law, sizes
 
 
 def split_where_mass_is(shares: Floats) -> NDArray[np.int64]:

@@ -47,11 +47,15 @@ class Mode(NamedTuple):
 
 
 class Smooth(NamedTuple):
-    """The shares of the parts, None if no mode was found; how many steps were taken; the shares at points."""
+    """The shares of the parts, None if no mode was found; how many steps were taken; the shares at points.
+
+    `evidence` is what speaks for all modes together.
+    """
 
     shares: Floats | None
     steps: int
     points: Floats | float = 0.0
+    evidence: float = -np.inf
 
 
 class Hypothesis(Protocol):
@@ -178,7 +182,8 @@ def averaged(modes: Sequence[Mode]) -> Smooth:
     if weights is None:
         return Smooth(None, steps)
     points = sum(weight * mode.points for weight, mode in zip(weights, modes, strict=True))
-    return Smooth(np.asarray(weights @ np.array([mode.shares for mode in modes])), steps, points)
+    shares = np.asarray(weights @ np.array([mode.shares for mode in modes]))
+    return Smooth(shares, steps, points, float(np.logaddexp.reduce([mode.evidence for mode in modes])))
 
 
 def weighted(modes: Sequence[Mode]) -> Floats | None:

@@ -1,0 +1,1 @@
+"""Words that are found without a list of candidates."""

@@ -1,0 +1,1 @@
+"""Frequent words, found without a list of candidates."""

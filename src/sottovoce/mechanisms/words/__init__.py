@@ -1,0 +1,1 @@
+"""Words without a list of candidates."""
