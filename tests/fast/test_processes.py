@@ -11,7 +11,7 @@ import pytest
 from sottovoce.cli import grid
 from sottovoce.core.errors import ParameterError
 from sottovoce.fast import processes
-from sottovoce.fast.processes import ordered
+from sottovoce.fast.processes import one_thread_each, ordered
 
 
 def where(number: int) -> tuple[int, int, str | None]:
@@ -80,3 +80,13 @@ def test_an_audit_on_two_processes_is_that_on_one(monkeypatch: pytest.MonkeyPatc
     shared = list(grid.audit_grid(["grr", "hrr"]))
     monkeypatch.setattr("sottovoce.fast.processes.thread_count", lambda workers: 1)
     assert list(grid.audit_grid(["grr", "hrr"])) == shared
+
+
+def test_the_number_of_threads_is_that_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    for before, inside in ((None, "1"), ("4", "4")):
+        monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+        if before is not None:
+            monkeypatch.setenv("OPENBLAS_NUM_THREADS", before)
+        with one_thread_each():
+            assert os.environ["OPENBLAS_NUM_THREADS"] == inside
+        assert os.environ.get("OPENBLAS_NUM_THREADS") == before

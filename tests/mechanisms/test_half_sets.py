@@ -129,3 +129,11 @@ def test_an_overall_test_is_one_of_shares() -> None:
     test = sv.TestOf(sv.Frequency(FEW), difference=0.1, overall=True)
     with pytest.raises(ParameterError, match="left out for an overall test"):
         sv.plan(test, epsilon=1, prior=[0.125] * 8)
+
+
+def test_intervals_are_poor_where_one_side_of_a_half_set_is_rare() -> None:
+    """With epsilon 8 nearly every report about a set tells the side of the only answer: the other side is rare."""
+    mechanism = sv.mechanism("half-sets", sv.Integers(0, 7), epsilon=8, count=3, seed=4)
+    same, mixed = ([3] * 2000, [place % 8 for place in range(2000)])
+    poor = [mechanism.estimate(mechanism.tally(mechanism.privatize(one, seed=1))).evidence for one in (same, mixed)]
+    assert [one.normal_is_poor().tolist() for one in poor] == [[True] * 3, [False] * 3]

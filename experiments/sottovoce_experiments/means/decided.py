@@ -47,13 +47,15 @@ def counted(mechanism: Mechanism, belief: Prior, held: Ints, rng: np.random.Gene
 
 def exact_ratios(protocol: AdaptiveMeanRounds, belief: Prior, first: Tally, decision: Decision) -> tuple[float, float]:
     """Mean square error over that of one round for both targets, exact given the first round and its weights."""
-    n, asked = protocol.participants, first.n
-    if not decision.adapted:
+    if decision.mechanism == first.mechanism:
         return 1.0, 1.0
+    n, asked = protocol.participants, first.n
     later, spread = n - asked, belief.variance
     one = protocol.one_round().average_variance(belief)
-    noises = np.array([mechanism.average_variance(belief) for mechanism in (first.mechanism, decision.mechanism)])
     weights, people = np.array(weights_of((asked, later), decision.variances)), np.array([asked, later])
+    # Reports of a square wave are not read as numbers: their weight is zero.
+    before = first.mechanism.average_variance(belief) if weights[0] else 0.0
+    noises = np.array([before, decision.mechanism.average_variance(belief)])
     population = float(weights**2 @ ((noises + spread) / people)) / ((one + spread) / n)
     chance = (weights[0] - asked / n) ** 2 * spread * (1 / asked + 1 / later)
     return population, (float(weights**2 @ (noises / people)) + chance) / (one / n)

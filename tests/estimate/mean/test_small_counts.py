@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import sottovoce as sv
 from sottovoce.estimate.mean.single import UNSEEN, hides_rare_answers
@@ -48,6 +49,20 @@ def test_a_rare_answer_that_nobody_gave_is_inside_the_interval(epsilon: int, n: 
     low, high = estimate.ci()
     assert estimate.default_method == "betting" and estimate.doubt() is None
     assert low[0] < -1 / n < 1 / n < high[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "n"), [(3, 50), (8, 100), (8, 150)])
+def test_two_kinds_of_reports_are_covered_as_often_as_intervals_without_a_doubt_must_be(epsilon: int, n: int) -> None:
+    """All tallies of one bit, at 401 means: the normal interval misses at most 4/3 times as often as promised."""
+    mechanism = sv.mechanism("bernoulli", sv.Interval(-1, 1), epsilon=epsilon)
+    estimates = [mechanism.estimate(sv.Tally(mechanism, n, np.array([n - ones, ones]))) for ones in range(n + 1)]
+    low, high = np.array([one.quiet_ci() for one in estimates]).squeeze(axis=2).T
+    first, last = (float(estimates[place].value) for place in (0, -1))
+    assert all(one.doubt() is None for one in estimates)
+    for truth in np.linspace(-1, 1, 401):
+        chances = binom.pmf(np.arange(n + 1), n, (truth - first) / (last - first))
+        assert chances[(low <= truth) & (truth <= high)].sum() >= 1 - 0.05 * 4 / 3
 
 
 @pytest.mark.parametrize("share", [0.001, 0.01, 0.05])

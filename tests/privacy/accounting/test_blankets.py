@@ -1,6 +1,7 @@
 """The bound of a shuffled crowd from the law of its reports: against every small crowd, and against a plain sum."""
 
 import math
+from dataclasses import fields
 from itertools import combinations
 
 import numpy as np
@@ -13,7 +14,7 @@ from sottovoce.core.channel import Bits, Keyed, Noise, Public, Subset, Table, Wi
 from sottovoce.core.channel.compose.public import PoolMap
 from sottovoce.privacy.accounting import blanket_sum, blankets, exact_shuffle
 from sottovoce.privacy.accounting.blanket_sum import ShuffledPair
-from sottovoce.privacy.accounting.blankets import Beside, pairs
+from sottovoce.privacy.accounting.blankets import Beside, _of_law, pairs
 from sottovoce.privacy.accounting.shuffling import shuffled, shuffled_waves
 from sottovoce.tally.laws import law_row
 
@@ -193,3 +194,11 @@ def test_waves_behind_a_shuffler_compose() -> None:
     assert float(found.epsilon) < 0.5 * 365 * one.epsilon
     few = shuffled_waves(1, participants=2, delta=1e-6, waves=3)
     assert float(few.epsilon) <= 3
+
+
+def test_outputs_that_no_answer_gives_hide_nothing() -> None:
+    law = np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]])
+    with_unused, without = list(_of_law(law)), list(_of_law(law[:, :2]))
+    assert len(with_unused) == len(without) == 2
+    for one, other in zip(with_unused, without, strict=True):
+        assert all(np.array_equal(getattr(one, field.name), getattr(other, field.name)) for field in fields(one))

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.core.channel.facets import rounding_of
-from sottovoce.core.domain import Bins, Domain
+from sottovoce.core.domain import Domain
 from sottovoce.core.domain.base import Numbers
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism
@@ -85,9 +86,10 @@ def _numbers(domain: Domain) -> Numbers:
 
 def _reported(domain: Domain, code: Fraction) -> Fraction:
     """The code through which a number is reported: its own, or its bin's where a square wave puts numbers into bins."""
-    if domain.numbers is not None or not isinstance(domain, Bins):
+    if domain.numbers is not None:
         return code
-    return Fraction(bisect_right(domain.edges, code + _numbers(domain).origin))
+    bins: Any = domain
+    return Fraction(bisect_right(bins.edges, code + _numbers(domain).origin))
 
 
 @lru_cache(maxsize=32)

@@ -27,11 +27,11 @@ MOST_BUCKETS = 4096
 class RangeSearchDistribution(AfterRangeSearch):
     """Estimate the distribution of a number whose range is hardly known.
 
-    A few rounds of one bit each find the range beyond whose ends a share `beyond` is expected on either side. Everyone
-    who is left answers through `method`, with `buckets` buckets: of equal width in that range, and one for all numbers
-    below it and one for all above, unless the range reaches the end of the domain. No answer is moved, so quantiles,
-    and shares up to the edges of buckets, are those of all answers. A mean of this distribution takes the numbers of an
-    outer bucket to be spread evenly: ask for it through `RangeSearchMean`.
+    A few rounds of one bit each find the range beyond whose ends at most a share `beyond` is likely on either side.
+    Everyone who is left answers through `method`, with `buckets` buckets: of equal width in that range, and one for
+    all numbers below it and one for all above, unless the range reaches the end of the domain. No answer is moved, so
+    quantiles, and shares up to the edges of buckets, are those of all answers. A mean of this distribution takes the
+    numbers of an outer bucket to be spread evenly: ask for it through `RangeSearchMean`.
 
     The results are "distribution" and "thresholds". If the protocol is closed before, there are "thresholds" and
     "mean", from the thresholds.

@@ -247,9 +247,9 @@ class RangeSearchRounds(Protocol):
         return _best(self, bits)
 
     def holding(self, bits: ThresholdBits, share: float) -> tuple[Decimal, Decimal]:
-        """The range beyond whose ends this share is expected on either side, in few digits, rounded outward."""
+        """The range beyond whose ends at most this share is likely on either side, in few digits, rounded outward."""
         centre, below, above = self.sides(bits)
-        left, right = (0.0 if tail is None else tail.distance(share) for tail in (below, above))
+        left, right = (0.0 if tail is None else tail.cautious_distance(share) for tail in (below, above))
         return self._outward((centre - left, centre + right))
 
     def chosen(self, history: History) -> tuple[Decimal, Decimal]:

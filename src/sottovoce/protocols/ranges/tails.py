@@ -31,6 +31,7 @@ PLACES = 90
 POSSIBLE = 3.0  # of a log-likelihood, below its maximum
 SAME = 2.0  # thresholds this near to each other by their ratio have about the same share beyond
 NEGLIGIBLE = 1e-6  # of the weight of the likeliest law
+CAUTIOUS = 0.75  # of the weight of all laws
 
 
 class Outermost(NamedTuple):
@@ -73,6 +74,17 @@ class Tail:
         steps = np.log(expected[last - 1 : last + 1])
         part = float((log(share) - steps[0]) / (steps[1] - steps[0]))
         return float(self.places[last - 1] ** (1 - part) * self.places[last] ** part)
+
+    def cautious_distance(self, share: float) -> float:
+        """The distance beyond which three quarters of the likely laws have at most this share, or the end.
+
+        The expected share of all laws together would be that of the few with the heaviest tails.
+        """
+        shares, scales, shapes = self._laws
+        places = scales * np.log(np.maximum(shares / share, 1)) ** (1 / shapes)
+        order = np.argsort(places)
+        last = np.searchsorted(np.cumsum(self._weights[order]), CAUTIOUS * self._weights.sum())
+        return min(self.reach, float(places[order][min(last, len(order) - 1)]))
 
     def share_beyond(self, distances: Floats) -> Floats:
         """The expected share beyond each distance."""
