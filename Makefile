@@ -14,7 +14,7 @@ STAMP := .venv/.installed
 # Where a caller wants pytest's own exit code, which make replaces by its own, it names a file for it.
 STATUS := $(or $(SOTTOVOCE_STATUS_FILE),/dev/null)
 
-.PHONY: help demo setup test test-quick test-long check format bench bench-peers coverage mutants fuzz examples screenshots lock-image web docs docs-serve test-spark test-oldest system-deps release release-notes publishable publish-web clean
+.PHONY: help demo setup test test-quick test-long check format bench bench-year bench-peers coverage mutants fuzz examples screenshots lock-image web docs docs-serve test-spark test-oldest system-deps release release-notes publishable publish-web clean
 
 help: ## List every target with its description
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | \
@@ -56,6 +56,9 @@ format: $(STAMP) ## Apply the formatter and the safe lint fixes
 
 bench: $(STAMP) ## Measure speed on this machine
 	@$(BIN)/python -m benchmarks
+
+bench-year: $(STAMP) ## Play a year of daily waves with devices of the real client, DEVICES=100000: hours, or minutes with 2000
+	@$(BIN)/python -m benchmarks.over_time --devices $(or $(DEVICES),100000) --check
 
 bench-peers: $(STAMP) ## Measure the same work in other libraries
 	@scripts/bench-peers.sh

@@ -96,7 +96,7 @@ def _binomial_rows(kind: tuple[int, float, float], rows: Ints) -> Iterator[Row]:
     rate = up / (up + down)
     for hits in map(int, rows):
         plus = _around(hits * rate, math.sqrt(hits * rate * (1 - rate)), hits)
-        law = stats.binom.pmf(hits, n, up + down) * stats.binom.pmf(plus, hits, rate)
+        law = stats.binom.pmf(hits, n, min(1.0, up + down)) * stats.binom.pmf(plus, hits, rate)
         yield plus, hits - plus, law
 
 
