@@ -16,6 +16,7 @@ MODULES = (
     "group_means.orders",
     "group_means.shuffle",
     "planned",
+    "decision",
     "hypotheses.null",
     "hypotheses.planned_power",
     "hypotheses.power",

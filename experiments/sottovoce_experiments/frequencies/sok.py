@@ -35,7 +35,7 @@ BUILT: dict[str, tuple[str, dict[str, int]]] = {  # methods that are not named a
 METHODS = ("grr", "sue", "oue", "olh", "hrr", "hadamard", "subset", RAPPOR, O_RR, CORRECTED)
 BUDGETS = (0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 LARGEST = 128  # values up to which the correction is computed, which takes the cube of their number
-RUNS = 20
+RUNS = 8
 SLOW = (RAPPOR, CORRECTED)  # a system of equations for each tally: a quarter of the runs
 
 
@@ -108,7 +108,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 _SOME, _MANY = (1_000, 10_000, 100_000), (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _ERROR = "mean squared error of a share, after projection to the simplex"
 _TIMES = (
-    " Numbers of the table are multiplied by 1,000,000; 20 runs of each method on each data set, five of RAPPOR and of"
+    " Numbers of the table are multiplied by 1,000,000; 8 runs of each method on each data set, two of RAPPOR and of"
     " the correction."
 )
 
