@@ -26,6 +26,7 @@ MODULES = (
     "frequencies.decoders",
     "frequencies.compression",
     "survey.tables",
+    "survey.vectors",
     "distribution.wave",
     "distribution.decoders",
     "distribution.heaped",

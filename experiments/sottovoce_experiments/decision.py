@@ -24,15 +24,15 @@ PAGE = Page(
     """\
 # Decision table
 
-Find your question, its size and the number of participants; each column is an epsilon of one report. A cell has the
-method that `sv.plan` proposes and the expected standard error of its estimate, in points: hundredths of all participants
-or of the range. Print the page: it needs no computer beside it.
+Find your question, its size and the number of participants; each column is an epsilon of one report. A cell has
+the method that `sv.plan` proposes and the expected standard error of its estimate, in points: hundredths of all
+participants or of the range. Print the page: it needs no computer beside it.
 
 Written by `sottovoce reproduce decision-table --pages docs`. A test asks `sv.plan` again, cell by cell.
 """,
 )
 EPSILONS, PEOPLE = (0.5, 1.0, 2.0, 4.0), (1_000, 10_000, 100_000, 1_000_000)
-MEASURED_AT = 10_000  # participants, of whom reports are drawn
+MEASURED_AT, MOST_DRAWN = 10_000, 1024  # participants and categories that reports are drawn for
 UNIT = sv.Interval(0, 1)
 
 
@@ -76,7 +76,12 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     plan = planned(point["question"], point["k"], point["n"], point["epsilon"])
     best, least = plan.best, min(option.std_error for option in plan.options)
     drawn = None
-    if point["n"] == MEASURED_AT and isinstance(best.procedure, Mechanism) and best.decoder == "linear":
+    if (
+        point["n"] == MEASURED_AT
+        and point["k"] <= MOST_DRAWN
+        and isinstance(best.procedure, Mechanism)
+        and best.decoder == "linear"
+    ):
         drawn = measured(best.procedure, point, runs, seed) / best.std_error
     return [
         {
@@ -131,8 +136,8 @@ def summary(rows: Sequence[Row]) -> list[str]:
 def _said(rows: Sequence[Row]) -> str:
     return " ".join(
         [
-            "Answers are taken to be spread evenly over the categories, the range and the groups. *Too few* stands for an"
-            " error of more than 50 points.",
+            "Answers are taken to be spread evenly over the categories, the range and the groups. *Too few* stands for"
+            " an error of more than 50 points.",
             *summary(rows),
         ]
     )
