@@ -15,10 +15,10 @@ from sottovoce_experiments.sources import HISTOGRAMS, TAXI
 Floats = NDArray[np.float64]
 MOST = 200_000  # participants of one run
 BETA, TAXI_TIMES = "Beta(5, 2)", "taxi pick-up times"
+# Smooth, rough and spiky histograms of the public collection.
+PUBLIC = ("INCOME", "SEARCH", "PATENT")
 NEEDS = (TAXI.file, HISTOGRAMS.file)
 BUCKETS = {BETA: 256}  # as in the paper; all others have 1024
-# As in the paper; the public histograms stand for its incomes and its retirement plans.
-PARTICIPANTS = {BETA: 100_000, TAXI_TIMES: 2_189_968, "INCOME": 2_308_374, "SEARCH": 178_012}
 
 
 def buckets_of(name: str) -> int:

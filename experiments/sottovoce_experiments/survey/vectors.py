@@ -137,7 +137,7 @@ EXPERIMENTS = (
             Claim(
                 "5.1.2",
                 "Hybrid has the least worst-case variance of the listed methods",
-                D,
+                H,
                 best("Hybrid", "worst", tuple(METHODS)),
                 "each person may answer about several attributes at a large epsilon; `sampled` takes the exact best",
             ),
