@@ -46,7 +46,6 @@ QUESTIONS: dict[str, Callable[[int], Any]] = {
     "mean of each of k numbers": lambda k: sv.VectorMean(sv.Box(0, 1, k)),
     "variance of a number": lambda k: sv.Variance(UNIT),
     "mean in each of k groups": lambda k: sv.GroupMean(_groups(k), UNIT),
-    "cumulative shares at k points": lambda k: sv.Distribution(UNIT, "cdf", k),
 }
 SIZES = (
     *(("share of one of k categories", k) for k in (2, 8, 64, 1024, 65_536)),
@@ -54,7 +53,6 @@ SIZES = (
     *(("mean of each of k numbers", k) for k in (4, 32)),
     ("variance of a number", 1),
     *(("mean in each of k groups", k) for k in (2, 8)),
-    ("cumulative shares at k points", 64),
 )
 
 
@@ -116,8 +114,6 @@ def _crowd(question: str, k: int, n: int, rng: np.random.Generator) -> tuple[Any
         return list(
             zip((f"group {one}" for one in rng.integers(1, k + 1, n)), rng.random(n).tolist(), strict=True)
         ), 0.5
-    if question.startswith("cumulative"):
-        return rng.random(n), np.arange(1, k + 1) / k
     return rng.random(n), 0.5
 
 
