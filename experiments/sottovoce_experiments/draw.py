@@ -28,14 +28,15 @@ _STYLE: Any = {
 }
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure as SVG and PNG; text stays text, without dates and random names."""
+def save(figure: Figure, path: Path, *, png: bool = True) -> None:
+    """Write a figure as SVG, and as PNG beside it; text stays text, without dates and random names."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     with mpl.rc_context(_STYLE):
         figure.savefig(unfinished, format="svg", metadata={"Date": None}, bbox_inches="tight")
         os.replace(unfinished, path)
-        figure.savefig(unfinished, format="png", dpi=200, bbox_inches="tight")
-    os.replace(unfinished, path.with_suffix(".png"))
+        if png:
+            figure.savefig(unfinished, format="png", dpi=200, bbox_inches="tight")
+            os.replace(unfinished, path.with_suffix(".png"))
 
 
 def plain(title: str) -> tuple[Figure, Axes]:

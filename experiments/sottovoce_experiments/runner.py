@@ -139,7 +139,7 @@ class Job:
             draw, save = load("draw:picture"), load("draw:save")
         except MissingExtraError as problem:
             return f"No picture. {problem}"
-        save(draw(self.experiment, self.experiment.shown(rows)), path or self.picture)
+        save(draw(self.experiment, self.experiment.shown(rows)), path or self.picture, png=path is None)
         return None
 
 

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -856,6 +857,8 @@ def test_an_alias_is_the_same_mechanism(alias: str) -> None:
     assert alias not in registry.BUILDERS
     domain = Sets(range(10), 3) if alias == "privset" else Integers(0, 9)
     same = mechanism(registry.ALIASES[alias], domain, epsilon="1.5")
+    if alias in registry.DECODERS:  # the name says how estimates are decoded
+        same = replace(same, name=alias)
     assert mechanism(alias, domain, epsilon="1.5") == same
 
 

@@ -29,8 +29,8 @@ def thinned(experiment: Experiment) -> list[Row]:
 
 
 def wrong(experiment: Experiment, rows: list[Row]) -> list[str]:
-    """Sentences with another verdict than the declared one."""
-    judged = [(claim, claim.judged(rows)) for claim in experiment.claims]
+    """Sentences with another verdict than the declared one; what depends may be seen from one side only."""
+    judged = [(claim, claim.judged(rows)) for claim in experiment.claims if claim.verdict != PaperVerdict.DEPENDS]
     return [f"{claim.sentence}: {found}" for claim, found in judged if found.verdict not in (claim.verdict, None)]
 
 

@@ -53,6 +53,7 @@ from sottovoce.core.mechanism import Mechanism
 from sottovoce.fast.batch import checked, draw, privatize
 from sottovoce.fast.kernels.arithmetic import divisor, last_start, remainder, remainder_by_float
 from sottovoce.fast.kernels.base import Draws, empty_reports, last_node, sampler
+from sottovoce.fast.kernels.compose.fakes import _below
 from sottovoce.fast.kernels.masks import add_masks
 from sottovoce.fast.kernels.pick import find, weights
 from sottovoce.fast.threads import items_at_a_time
@@ -704,3 +705,11 @@ def test_every_part_of_a_report_is_checked(channel: Each, data: Any) -> None:
 def test_a_thread_takes_whole_chunks_a_few_at_a_time() -> None:
     found = [items_at_a_time(total, 10, 2) for total in (0, 1, 10, 80, 81, 10 * 8 * 31, 10 * 8 * 32, 10**9)]
     assert found == [10, 10, 10, 10, 20, 310, 320, 320]
+
+
+def test_numbers_below_a_bound_are_drawn_again_from_the_first_one_beyond_the_last_full_run() -> None:
+    words = np.arange(16, dtype=np.uint64)[:, None] << np.uint64(60)
+    for outcomes, first in ((3, 15), (5, 15), (6, 12), (4, 16), (16, 16)):
+        numbers, again = _below(Draws(words, None, np.zeros(16, np.uint8), 4), 0, outcomes)
+        assert numbers.tolist() == [drawn % outcomes for drawn in range(16)]
+        assert again.tolist() == [drawn >= first for drawn in range(16)]

@@ -136,21 +136,21 @@ CLAIMS: dict[int, tuple[Claim, ...]] = {
         Claim(
             "6.2",
             "On spiky incomes HH-ADMM is below EM and EMS by the Kolmogorov-Smirnov distance",
-            D,
+            H,
             below(ADMM, (EM, EMS), "ks", spiky=True),
             "use `em` or `bayes` there",
         ),
         Claim("6.2", "For larger epsilon more bins are better", H, finer_bins_later),
     ),
     3: (
-        Claim("6.3", "SW with EMS is better than HH and HaarHRR", D, below(EMS, (HH, HAAR), *RANGES, any_other=True)),
+        Claim("6.3", "SW with EMS is better than HH and HaarHRR", H, below(EMS, (HH, HAAR), *RANGES, any_other=True)),
         Claim("6.3", "SW with EMS is the best for ranges in most cases", D, least(EMS, *RANGES), _DEFAULT),
     ),
     4: (
         Claim(
             "6.4",
             "SR estimates means better than PM for small epsilon, worse for large",
-            H,
+            D,
             signs_first,
         ),
         Claim(
@@ -163,7 +163,7 @@ CLAIMS: dict[int, tuple[Claim, ...]] = {
         Claim(
             "6.4",
             "Errors of the variance are larger for SR and PM than for EMS",
-            H,
+            D,
             below(EMS, (SR, PM), "variance", any_other=True),
         ),
         Claim(
@@ -187,7 +187,7 @@ CLAIMS: dict[int, tuple[Claim, ...]] = {
         ),
     ),
     7: (
-        Claim("6.6", "256 buckets are best for Beta(5, 2)", D, finest(256, beta=True)),
+        Claim("6.6", "256 buckets are best for Beta(5, 2)", H, finest(256, beta=True)),
         Claim("6.6", "1024 buckets are best for other data in most cases", D, finest(1024, beta=False)),
     ),
 }

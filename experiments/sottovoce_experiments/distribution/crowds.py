@@ -19,8 +19,6 @@ BETA, TAXI_TIMES = "Beta(5, 2)", "taxi pick-up times"
 PUBLIC = ("INCOME", "SEARCH", "PATENT")
 NEEDS = (TAXI.file, HISTOGRAMS.file)
 BUCKETS = {BETA: 256}  # as in the paper; all others have 1024
-# As in the paper; incomes stand for its incomes, the searches and patents for its retirement plans.
-PARTICIPANTS = {BETA: 100_000, TAXI_TIMES: 2_189_968, "INCOME": 2_308_374, "SEARCH": 178_012, "PATENT": 178_012}
 
 
 def buckets_of(name: str) -> int:

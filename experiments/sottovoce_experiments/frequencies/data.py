@@ -10,7 +10,7 @@ from scipy import stats
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-GEOMETRIC_SIZES = (8, 16, 32, 64, 128, 256, 512)
+GEOMETRIC_SIZES = (8, 16, 32, 64, 128, 512)
 TABLE_3 = (
     *((kind, k) for kind, k in (("binomial", 8), ("binomial", 128))),
     *(("geometric", k) for k in GEOMETRIC_SIZES),

@@ -35,8 +35,10 @@ BUILT: dict[str, tuple[str, dict[str, int]]] = {  # methods that are not named a
 METHODS = ("grr", "sue", "oue", "olh", "hrr", "hadamard", "subset", RAPPOR, O_RR, CORRECTED)
 BUDGETS = (0.1, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 LARGEST = 128  # values up to which the correction is computed, which takes the cube of their number
-RUNS = 20
-SLOW = (RAPPOR, CORRECTED)  # a system of equations for each tally: a quarter of the runs
+RUNS = 8
+SLOW = (RAPPOR, CORRECTED)  # a system of equations for each tally: a quarter of the runs, and not for
+MOST = 100_000  # more participants than these
+NOT_COMPUTED: Row = {"mse": None, "std": None, "variance": None, "fingerprint": None}
 
 
 class Measured(NamedTuple):
@@ -49,6 +51,8 @@ class Measured(NamedTuple):
 
 def everywhere(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     """One method, averaged over the synthetic data sets of Table 3 that all methods are computed on."""
+    if point["method"] in SLOW and point["n"] > MOST:
+        return [NOT_COMPUTED]
     used = [(kind, k) for kind, k in TABLE_3 if k <= LARGEST]
     each = [_measured(point["method"], kind, k, point, runs, seed + i) for i, (kind, k) in enumerate(used)]
     errors = np.concatenate([one.errors for one in each])
@@ -58,7 +62,7 @@ def everywhere(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
 def by_size(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     """One method on the geometric data of one size."""
     if point["method"] == CORRECTED and point["k"] > LARGEST:
-        return [{"mse": None, "std": None, "variance": None, "fingerprint": None}]
+        return [NOT_COMPUTED]
     return [_row(_measured(point["method"], "geometric", point["k"], point, runs, seed))]
 
 
@@ -108,8 +112,8 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 _SOME, _MANY = (1_000, 10_000, 100_000), (100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 _ERROR = "mean squared error of a share, after projection to the simplex"
 _TIMES = (
-    " Numbers of the table are multiplied by 1,000,000; 20 runs of each method on each data set, five of RAPPOR and of"
-    " the correction."
+    " Numbers of the table are multiplied by 1,000,000; 8 runs of each method on each data set, two of RAPPOR and of"
+    " the correction, which are not computed for more than 100,000 participants."
 )
 
 
@@ -120,8 +124,10 @@ def _figure(number: int, what: str, people: Sequence[int], said: str, field: str
         f"figure-{number}",
         what,
         cell=f"frequencies.sok:{'by_size' if sizes else 'everywhere'}",
-        grid={**sizes, "n": people, "method": METHODS, "epsilon": BUDGETS},
-        quick={"k": (8, 128), "n": (1_000, 100_000), "method": METHODS[:7], "epsilon": (1.0, 10.0)},
+        rows="" if sizes else "figure-14",
+        where={"n": tuple(people)},
+        grid={**sizes, "n": people if sizes else _MANY, "method": METHODS, "epsilon": BUDGETS},
+        quick={"k": (8, 128), "n": (1_000, 100_000), "method": METHODS[:8], "epsilon": (1.0, 6.0, 10.0)},
         picture=Picture("epsilon", field, "method", ("k", "n") if sizes else "n", log="xy", **given),
         metric=_ERROR,
         runs=RUNS,

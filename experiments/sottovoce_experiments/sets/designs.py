@@ -26,8 +26,8 @@ PAGE = Page(
     "Written by `sottovoce reproduce set-designs --pages docs`, and `sets-coverage` likewise. How to ask is on the\n"
     "page [Multiple choice](../guides/multiple-choice.md).\n",
 )
-METHODS = ("mask", "cells", "options", "padding-sampling")
-FORMULAS = ("hashed sample", "one cell", "wheel", "index")
+METHODS = ("mask", "cells", "options", "padding-sampling", "wheel")
+FORMULAS = ("hashed sample", "one cell", "index")
 PEOPLE = 10_000
 FINE = np.exp(np.linspace(np.log(1e-5), np.log(0.6), 200_000))
 MOST_RATIO, MOST_PLANNED = 1.06, 1.03
@@ -40,12 +40,6 @@ def family_bound(most: int, epsilon: float) -> float:
     of the reports hit one of m items.
     """
     return float(np.min(_variance_of_density(FINE, 1 - (1 - FINE) ** most, epsilon)))
-
-
-def wheel(most: int, epsilon: float) -> float:
-    """Arcs of a circle of length f, one for each item, as if they never met."""
-    f = np.exp(np.linspace(np.log(1e-5), np.log(0.999 / most), 200_000))
-    return float(np.min(_variance_of_density(f, most * f, epsilon)))
 
 
 def _variance_of_density(f: Floats, u: Floats, epsilon: float) -> Floats:
@@ -93,7 +87,7 @@ def cell(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
     items, most, epsilon = point["items"], point["most"], point["epsilon"]
     domain = Sets(range(items), most)
     row: Row = {"bound": family_bound(most, epsilon), "hashed sample": hashed_sample(most, epsilon)}
-    row |= {"one cell": one_cell(most, epsilon), "wheel": wheel(most, epsilon), "index": index(most, epsilon)}
+    row |= {"one cell": one_cell(most, epsilon), "index": index(most, epsilon)}
     nobody = np.zeros(items)
     for method in METHODS:
         try:
@@ -146,7 +140,7 @@ EXPERIMENT = Experiment(
         text="n times the variance of the share of an item that nobody holds, from the law of the shipped mechanisms."
         " People hold at most *most* of the *items*. By formula, for a list without end: the *bound* of all designs"
         " whose reports are likelier if they hit any item of the person; *hashed sample*, padding and sampling with"
-        " local hashing; *one cell* of g, with the cells of a person cut or padded to K; the *wheel*; an *index* of one"
+        " local hashing; *one cell* of g, with the cells of a person cut or padded to K; an *index* of one"
         " of 4,096 public random sets. Where half of the list or more may be ticked, `options` goes below the bound.",
         lead=("items", "most", "epsilon"),
         columns=(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sottovoce.core import late, plugins
@@ -185,6 +186,15 @@ ALIASES = {
     "privset": "mask",
 }
 
+# Names of a mechanism together with its decoder: an estimate is decoded so, unless another decoder is asked for.
+DECODERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "hh-admm": ("admm", {"weighted": False}),
+    "s2m": ("em", {}),
+    "s2mb": ("em", {}),
+}
+# Published mechanisms that have, with their default options, the law of another one.
+SAME_LAW = {"distortion": "grr", "compression": "grr", "urr": "grr", "urap": "sue", "shist": "hrr"}
+
 
 def names(question: type[Question] | None = None) -> list[str]:
     """List the names of all mechanisms, or of those for one kind of question.
@@ -259,7 +269,8 @@ def mechanism(name: str, domain: Domain, *, epsilon: Any = None, **options: Any)
     """Build a mechanism by name: the sampler of a device together with its estimator.
 
     Args:
-        name: A name of `names()`, such as "grr".
+        name: A name of `names()`, such as "grr". The names "hh-admm" and "s2m" of the literature stand for a mechanism
+            and its decoder: estimates are decoded so, unless `decoder="linear"` is asked for.
         domain: The possible answers. The question follows from the mechanism.
         epsilon: The privacy budget of one report, above 0 and at most 20; a float is read as its shortest decimal. Left
             out where published parameters, such as f, p and q of RAPPOR, are given: epsilon then follows from them.
@@ -278,6 +289,7 @@ def mechanism(name: str, domain: Domain, *, epsilon: Any = None, **options: Any)
     See also:
         `plan` chooses a mechanism, `audit` computes its exact privacy loss.
     """
+    decoded = next((one for one in DECODERS if isinstance(name, str) and letters(one) == letters(name)), None)
     name = registered_name(name)
     build = builder(name)
     allowed = [parameter for parameter in inspect.signature(build).parameters if parameter not in ("domain", "epsilon")]
@@ -288,4 +300,5 @@ def mechanism(name: str, domain: Domain, *, epsilon: Any = None, **options: Any)
         raise reject("domain", name, "a domain", domain)
     if ALIASES.get(name, name) not in BUILDERS and (plugin := _plugins().get(name)) is not None:
         return plugin.build(domain, {"epsilon": epsilon, **options})
-    return build(domain, epsilon=epsilon, **options)
+    built = build(domain, epsilon=epsilon, **options)
+    return built if decoded is None else replace(built, name=decoded)

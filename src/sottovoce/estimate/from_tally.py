@@ -10,8 +10,10 @@ from sottovoce.core import late
 from sottovoce.core.errors import ParameterError
 from sottovoce.core.mechanism import Mechanism, check_same
 from sottovoce.core.question import Question
+from sottovoce.core.registry import DECODERS
 from sottovoce.estimate.candidates import selection_of
 from sottovoce.estimate.decoder import Decoder, as_decoder
+from sottovoce.estimate.decoder import decoder as decoder_named
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.evidence import Evidence, Offer
 from sottovoce.estimate.on_demand import TallyOnDemand
@@ -28,10 +30,18 @@ def estimate(
     candidates: Iterable[object] | None = None,
 ) -> Estimate:
     """The estimate. Decoders that need a likelihood accept reports too: not every tally determines it."""
-    chosen = None if decoder is None else as_decoder(decoder)
+    chosen = decoder_of(mechanism.name) if decoder is None else as_decoder(decoder)
     keep = chosen is not None and Offer.LIKELIHOOD in chosen.needs
     linear = unbiased(mechanism, data, question, keep_reports=keep, candidates=candidates)
     return linear if chosen is None else linear.decoded(chosen)
+
+
+def decoder_of(name: str) -> Decoder | None:
+    """The decoder that belongs to a published name; None where an estimate is unbiased by default."""
+    if name not in DECODERS:
+        return None
+    known, options = DECODERS[name]
+    return decoder_named(known, **options)
 
 
 def unbiased(

@@ -94,7 +94,7 @@ def test_other_itemsets_are_refused(itemsets: Any) -> None:
 
 
 def test_slots_cover_nine_in_ten_people_and_shares_are_scaled_up_for_the_others() -> None:
-    slots, factor = slots_of(np.array([0.2, 0.3, 0.3, 0.15, 0.05, -0.01]))
+    slots, factor = slots_of(np.array([0.2, 0.3, 0.3, 0.15, 0.05, 0.0]))
     assert slots == 3 and factor == pytest.approx((0.3 + 0.6 + 0.45 + 0.2) / (0.3 + 0.6 + 0.45 + 0.15))
 
 

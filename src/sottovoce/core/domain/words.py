@@ -87,19 +87,21 @@ class Words(Domain):
     def encode(self, value: object) -> int:
         if isinstance(value, str) and len(value) <= MAX_TEXT and is_utf8(value):
             word = unicodedata.normalize("NFC", str.__str__(value))
-            places = [self._place(letter) for letter in word[: self.longest]]
-            if all(places) and (self.longer == "cut" or len(word) <= self.longest):
-                code = 0
-                for place in places:
-                    code = code * len(self.letters) + place
+            length, base, code = len(word), len(self.letters), 0
+            # As many letters are looked up for every word, so that the duration does not tell its length.
+            places = [self._place(letter) for letter in word[: self.longest].ljust(self.longest, self.letters[0])]
+            if all(places) and (self.longer == "cut" or length <= self.longest):
+                for index, place in enumerate(places):
+                    code = code * base + place if index < length else code
                 return code
-        length = "a word" if self.longer == "cut" else f"a word of at most {self.longest} letters"
-        raise self.refuse(value, f"{length}, each one of {self.letters}")
+        what = "a word" if self.longer == "cut" else f"a word of at most {self.longest} letters"
+        raise self.refuse(value, f"{what}, each one of {self.letters}")
 
     def _place(self, letter: str) -> int:
         """The place of a letter in the alphabet, from 1 on, as typed or else in lower case; 0 if it has none."""
         lower = letter.lower()
-        return (self.letters.find(letter) + 1) or (self.letters.find(lower) + 1 if len(lower) == 1 else 0)
+        own, small = self.letters.find(letter) + 1, self.letters.find(lower) + 1
+        return own or (small if len(lower) == 1 else 0)
 
     def word(self, code: int) -> str:
         """The word with a number."""

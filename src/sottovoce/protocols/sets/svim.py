@@ -89,7 +89,7 @@ def after_candidates(
     if not rounds:
         return Round((Arm("held", single(HeldCount(candidates), epsilon)),), quota=people)
     counts = rounds[0][0].mechanism.estimate(rounds[0][0])
-    slots, factor = slots_of(counts.values)
+    slots, factor = slots_of(rounds[0][0].mechanism.estimate(rounds[0][0], decoder="norm-sub").values)
     if len(rounds) == 1:
         return Round((Arm("candidate", drawn_item(candidates, epsilon, slots)),))
     (tally,) = rounds[1]
@@ -99,13 +99,12 @@ def after_candidates(
     return {name: replace(scaled, assumes=ASSUMED), "held": counts}
 
 
-def slots_of(counts: Floats) -> tuple[int, float]:
+def slots_of(shares: Floats) -> tuple[int, float]:
     """How many candidates nine in ten people do not exceed, and the factor for those who hold more.
 
-    `counts` are the estimated shares of people with 0, 1, 2, ... candidates.
+    `shares` are those of people with 0, 1, 2, ... candidates; none is negative, and they sum to one.
     """
-    shares, numbers = np.maximum(counts, 0), np.arange(len(counts))
-    shares = shares / (shares.sum() or 1)
+    numbers = np.arange(len(shares))
     slots = max(1, int(np.argmax(np.cumsum(shares) >= COVERED)))
     drawn = float(shares @ np.minimum(numbers, slots))
     return slots, float(shares @ numbers) / drawn if drawn else 1.0

@@ -21,6 +21,7 @@ from sottovoce.core.exchange import codec
 from sottovoce.core.mechanism import MAX_CELLS, Mechanism
 from sottovoce.core.params import count_text, reject
 from sottovoce.core.question import Frequency
+from sottovoce.core.registry import SAME_LAW
 from sottovoce.core.registry import mechanism as build
 from sottovoce.core.statistic.supports import CountSupports
 from sottovoce.estimate.request import Target
@@ -66,7 +67,7 @@ class SharesPlanner(Planner):
 
     def ways(self, epsilon: Decimal) -> RootWays:
         candidates = []
-        for name in self.methods:
+        for name in self.methods if self.named else [one for one in self.methods if one not in SAME_LAW]:
             try:
                 mechanism = build(name, self.domain, epsilon=epsilon)
             except ParameterError:
@@ -81,7 +82,7 @@ class SharesPlanner(Planner):
         candidates.sort(key=lambda item: _rank(item[2], item[0] / least, item[1]))
         first_size = candidates[0][1]
         options = (
-            Option(mechanism.name, mechanism, error, size, _reason(error / least, size, first_size))
+            Option(mechanism.name, mechanism, error, size, self._said(mechanism.name, error / least, size, first_size))
             for error, size, mechanism in candidates
         )
         return RootWays(tuple(options), least)
@@ -90,6 +91,11 @@ class SharesPlanner(Planner):
         """Two-sided geometric noise on each count: one person who answers otherwise changes two counts by one."""
         step = math.exp(-float(epsilon) / 2)
         return math.sqrt(2 * step) / (1 - step) / participants
+
+    def _said(self, name: str, ratio: float, size: int, first_size: int) -> str:
+        """The reason of an option, with the other names of its law; by name they are options of their own."""
+        others = [] if self.named else [other for other, same in SAME_LAW.items() if same == name]
+        return _reason(ratio, size, first_size) + (f" Other names of its law: {', '.join(others)}." if others else "")
 
     def remarks(self, best: Option, epsilon: Decimal, participants: int) -> Iterable[str]:
         try:
