@@ -139,7 +139,7 @@ EXPERIMENT = Experiment(
         ("epsilon", (0.5, 1.0, 2.0, 4.0)),
     ),
     quick=(("data", ("adult", "hospital")), ("participants", (50_000,)), ("epsilon", (1.0,))),
-    runs=20,
+    runs=6,
     quick_runs=2,
     cell=cell,
     figure=Picture(("data", "participants", "epsilon"), KINDS, dots=True, guide=0.95, log=""),
