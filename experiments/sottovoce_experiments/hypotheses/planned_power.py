@@ -303,9 +303,17 @@ def said_of_further_tests(rows: Sequence[Mapping[str, Any]]) -> str:
     return (
         "Plans of tests whose power has a law of its own, as above. The difference of a public number is in standard"
         " deviations, others are root mean squares over shares or cells. The two reports of an association share"
-        " epsilon. That of two distributions is their distance, that of tables of three attributes is Cramer's V."
-        " Watched tests are e-values, looked at 20 times. Stated shares of the identity test are 3, 3, 2, 2,"
+        " epsilon. Watched tests are e-values, looked at 20 times. Stated shares of the identity test are 3, 3, 2, 2,"
         f" 2, 2, 1 and 1 of 16. {_runs(rows)}"
+    )
+
+
+def said_of_tables(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The text above the table of two distributions and of cross tables."""
+    return (
+        "Plans of the likelihood ratio of two stated distributions, whose difference is their total variation distance,"
+        " and of independence in all tables of two of three attributes, whose difference is Cramer's V. The attributes"
+        f" have 2, 4 and 3 answers. {_runs(rows)}"
     )
 
 
@@ -319,15 +327,13 @@ def _runs(rows: Sequence[Mapping[str, Any]]) -> str:
 
 ONE_REPORT = ((0.5, 50_000, 0.8), (1.0, 10_000, 0.8), (1.0, 10_000, 0.5), (4.0, 1_500, 0.9))
 TWO_REPORTS = ((1.0, 50_000, 0.8), (2.0, 10_000, 0.8), (2.0, 10_000, 0.5), (4.0, 1_500, 0.9))
-FURTHER = (
-    *("identity", "association", "public category", "public number", "watched share", "watched stated mean"),
-    *("two distributions", "Cramer's V"),
-)
+FURTHER = ("identity", "association", "public category", "public number", "watched share", "watched stated mean")
+STATED_AND_TABLES = ("two distributions", "Cramer's V")
 GRID = (
     *(
         (test, epsilon, n, power)
         for test in TESTS
-        if test not in ("equal means of groups", *FURTHER)
+        if test not in ("equal means of groups", *FURTHER, *STATED_AND_TABLES)
         for epsilon, n, power in ONE_REPORT
     ),
     *(("equal means of groups", epsilon, n, 0.8) for epsilon, n in ((2.0, 10_000), (4.0, 3_000))),
@@ -337,6 +343,7 @@ FURTHER_GRID = tuple(
     for test in FURTHER
     for epsilon, n, power in (TWO_REPORTS if test == "association" else ONE_REPORT)
 )
+TABLES_GRID = tuple((test, *point) for test in STATED_AND_TABLES for point in ONE_REPORT)
 AXES = ("test", "epsilon", "n", "power")
 
 SECTION = Section(
@@ -373,4 +380,13 @@ FURTHER_TESTS = replace(
     grid=((AXES, FURTHER_GRID),),
     quick=((AXES, FURTHER_GRID[4:5]),),
     section=replace(SECTION, heading="## Planned power of further tests", text=said_of_further_tests),
+)
+
+OF_TABLES = replace(
+    FURTHER_TESTS,
+    id="tests-planned-tables",
+    title="How often tests of two distributions and of cross tables see an effect, beside the planned power",
+    grid=((AXES, TABLES_GRID),),
+    quick=((AXES, TABLES_GRID[1:2]),),
+    section=replace(SECTION, heading="## Planned power of two distributions and tables", text=said_of_tables),
 )

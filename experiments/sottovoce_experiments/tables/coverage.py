@@ -119,7 +119,8 @@ def _text(rows: Sequence[Mapping[str, Any]]) -> str:
         "How many of the 95 % intervals hold the truth, in percent, with standard errors after ±: all 28 tables of two"
         f" of eight attributes, {rows[0]['used']} runs. Cells below 1 % are counted again by themselves. Intervals of"
         " shares within groups are Fieller's, those of relative risks and odds ratios invert a test. "
-        + " ".join(summary(rows))
+        + " ".join(f"{one[0].upper()}{one[1:]}" for one in summary(rows) if not one.startswith(WORDS[-1]))
+        + f" The rows of the command have {WORDS[-1]}, too."
     )
 
 
@@ -151,6 +152,6 @@ EXPERIMENT = Experiment(
         heading="## Coverage of intervals",
         text=_text,
         lead=("data", PageColumn("people", "participants", ","), "epsilon"),
-        columns=tuple(column for pair in map(_shown, KINDS, WORDS) for column in pair),
+        columns=tuple(column for pair in map(_shown, KINDS[:-1], WORDS[:-1]) for column in pair),
     ),
 )
