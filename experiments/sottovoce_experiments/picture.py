@@ -37,9 +37,9 @@ class Picture:
     ylabel: str = ""
 
     def shown(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows that are shown."""
+        """The rows that are shown; all, where a quick run has none of them."""
         wanted = {name: max(row[name] for row in rows) if value is MOST else value for name, value in self.where}
-        return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+        return [row for row in rows if all(row[name] == value for name, value in wanted.items())] or list(rows)
 
 
 MOST = object()
