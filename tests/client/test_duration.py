@@ -54,7 +54,7 @@ from sottovoce.privacy.events import scores
 
 COINS = 60  # different coins that each answer is drawn with
 BALLS = {"duchi-l2", "priv-unit", "priv-unit-g", "proj-unit"}  # whose guarantee is not pure
-MEMOS = ("basic-rappor", "rappor")  # whose duration is that of a file
+MEMOS = ("basic-rappor", "rappor", "bernoulli-memo", "d-bit-flip-memo", "loloha")  # whose duration is that of a file
 PURE = [name for name in names() if name not in (*BALLS, *MEMOS)]  # proven below; `pure_names` builds all of them
 # By searches; tables and blocks, as those of other mechanisms.
 DESIGNED = {"designed", "group-designed", "n-output", "coded-wave", "mixed-wave", "designed-distribution"}
