@@ -431,6 +431,6 @@ FURTHER_TESTS = replace(
     title="How often further tests reject a true hypothesis",
     grid=((AXES, FURTHER_GRID),),
     quick=((AXES, FURTHER_GRID[:1]),),
-    runs=2_000,
+    runs=5_000,
     section=replace(SECTION, heading="## Further tests", text=said_further),
 )

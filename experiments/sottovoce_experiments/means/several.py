@@ -46,7 +46,7 @@ COLUMNS = (
     (PATIENTS.file, "visits_inpatient", 0, 21),
 )
 PARTS = 500
-CELLS = (*((d, epsilon) for d in (11, 17) for epsilon in (1.5, 5.0, 8.0)), (20, 1.5))
+CELLS = tuple((d, epsilon) for d in (11, 17, 20) for epsilon in (1.5, 5.0, 8.0))
 
 
 def numbers(count: int) -> dict[str, Prior]:
