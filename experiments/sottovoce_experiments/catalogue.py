@@ -67,6 +67,7 @@ MODULES = (
     "quantiles.declared",
     "quantiles.published",
     "quantiles.promise",
+    "means.aaa",
     "means.decision",
     "means.first_rounds",
     "means.several",
