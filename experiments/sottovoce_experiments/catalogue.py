@@ -21,6 +21,7 @@ MODULES = (
     "hypotheses.planned_power",
     "hypotheses.power",
     "hypotheses.watched",
+    "means.sok",
     "frequencies.sok",
     "papers.facts",
     "frequencies.decoders",
