@@ -33,6 +33,7 @@ PROTOCOLS = {
     "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
     "HDG": "protocols.boxes.hdg:HDG",
     "HIO": "protocols.boxes.hio:HIO",
+    "PEM": "protocols.words.pem:PEM",
     "ParityBlocks": "protocols.shares.parities:ParityBlocks",
     "PersonalBudgetGroups": "protocols.mean.personal_several:PersonalBudgetGroups",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
