@@ -38,6 +38,7 @@ MODULES = (
     "distribution.wave_figures",
     "distribution.designs",
     "distribution.compared",
+    "distribution.ordinal",
     "distribution.mixtures",
     "distribution.range_designs",
     "distribution.range_trees",
