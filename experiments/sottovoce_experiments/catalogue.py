@@ -12,6 +12,7 @@ from sottovoce_experiments.experiment import PACKAGE, Experiment
 MODULES = (
     "group_means.synthetic",
     "group_means.real",
+    "group_means.figures",
     "group_means.losses",
     "group_means.orders",
     "group_means.shuffle",
