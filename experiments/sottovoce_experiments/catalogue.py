@@ -58,6 +58,7 @@ MODULES = (
     "sets.key_values",
     "frequent_words.found",
     "frequent_words.english",
+    "frequent_words.rounds",
     "tables.designs",
     "tables.coverage",
     "tables.fits",

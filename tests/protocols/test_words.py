@@ -1,4 +1,4 @@
-"""PEM: beginnings that grow, the words with the most reports, and the group that verifies them."""
+"""PEM and verified words: beginnings that grow, the words with the most reports, and the group that verifies them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sottovoce.core.round import Round
 from sottovoce.protocols.simulate import rounds
 from sottovoce.protocols.words.beginnings import CHOSEN, beginning, extended, strongest, supports_of
 from sottovoce.protocols.words.pem import PEM
+from sottovoce.protocols.words.verified import VerifiedWords
 
 SMALL = sv.Words("abc", 4)
 FEW = PEM(SMALL, 6, 2, 3_000, candidates=40)
@@ -100,3 +101,30 @@ def test_wrong_parameters_are_refused(changed: dict[str, Any], name: str) -> Non
         PEM(**{"domain": SMALL, "epsilon": 1, "count": 2, "participants": 100, **changed})
     with pytest.raises(sv.ParameterError, match="possible words"):
         PEM(sv.Text(), 1, 2, 100)  # type: ignore[arg-type]
+
+
+def test_words_of_one_round_are_verified_by_others() -> None:
+    """The first tally alone chooses the words, and the second alone gives their shares; denied words are not asked."""
+    protocol = VerifiedWords(SMALL, 6, 3_000, deny=["cabb"])
+    assert protocol.start().quota == 2_400 and protocol.deny == ("cabb",)
+    *_, state = rounds(VerifiedWords(SMALL, 6, 3_000, deny=["bbbb"]), PEOPLE, seed=3)
+    (first,), (last,) = state.history
+    chosen, found = first.mechanism.estimate(first).labels, state.estimates["words"]
+    assert found.labels == chosen and {"ab", "cabb"} <= {*chosen} and "bbbb" not in chosen
+    assert found.values.tolist() == last.mechanism.estimate(last, candidates=chosen).values.tolist()
+    assert found.n == last.n == 600 and found.selection is None
+    early: Any = protocol.advance([(first,)], closing=True)["words"]
+    assert "nobody verified" in early.missing
+
+
+def test_where_no_word_is_found_nobody_is_asked_again() -> None:
+    protocol = VerifiedWords(sv.Words(longest=7), 4, 100)
+    subject = protocol.mechanism
+    outcome: Any = protocol.advance([(subject.tally(subject.privatize(["tea", "mate"] * 5, seed=1)),)])
+    assert outcome["words"].labels == ()
+
+
+@pytest.mark.parametrize("changed", [{"verify": 0}, {"deny": ["zz"]}, {"domain": sv.Text()}, {"participants": 0}])
+def test_wrong_parameters_of_verified_words_are_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(sv.ParameterError):
+        VerifiedWords(**{"domain": SMALL, "epsilon": 1, "participants": 100, **changed})

@@ -51,6 +51,7 @@ PROTOCOLS = {
     "QuantileGradient": "protocols.quantile.gradient:QuantileGradient",
     "QuantileRounds": "protocols.quantile.rounds:QuantileRounds",
     "TrimmedMeanRounds": "protocols.ranges.trimmed:TrimmedMeanRounds",
+    "VerifiedWords": "protocols.words.verified:VerifiedWords",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 
