@@ -838,6 +838,7 @@ def test_no_two_names_differ_by_case_and_hyphens_only() -> None:
         ("tree-hist", "TreeHist is known from the papers, and is not here yet"),
         ("PrivTrie", "PrivTrie is known"),
         ("HIO", "HIO is a protocol"),
+        ("PEM", "; PEM is a protocol: sottovoce.protocols.words.pem.PEM. Known: "),
     ],
 )
 def test_close_names_and_names_of_the_papers_are_said(written: str, said: str) -> None:

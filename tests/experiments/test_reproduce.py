@@ -27,7 +27,7 @@ from sottovoce_experiments.group_means import real as group_real
 from sottovoce_experiments.group_means import synthetic as group_synthetic
 from sottovoce_experiments.group_means.counts import GroupMoments, Law, draw_means
 from sottovoce_experiments.group_means.tables import DEVIATIONS, EPSILONS, ERRORS, RATIOS, required
-from sottovoce_experiments.group_means.variants import group_piecewise
+from sottovoce_experiments.group_means.variants import group_nprr, group_piecewise
 from sottovoce_experiments.picture import Picture
 from sottovoce_experiments.runner import Job, compute, portable
 from sottovoce_experiments.sources import SOURCES
@@ -333,14 +333,16 @@ def test_counts_are_drawn_like_those_of_participants(runs: int, seed: int) -> No
         assert abs(below - share) < 5 * np.sqrt(share * (1 - share) / runs), share
 
 
+@pytest.mark.parametrize("channel", [group_piecewise("0.5", "4"), *(group_nprr("4", k) for k in (1, 2, 3, 8))])
 @pytest.mark.parametrize("groups", [2, 64])
 @pytest.mark.parametrize("name", group_synthetic.DATA)
-def test_statistics_of_the_data_sets_are_those_of_their_values(name: str, groups: int, seed: int) -> None:
-    inner = group_piecewise("0.5", "4", groups=groups).inner
-    found = group_synthetic.crowd(name, groups, inner, np.random.default_rng(seed), size=40)
+def test_statistics_of_the_data_sets_are_those_of_their_values(
+    name: str, groups: int, channel: Keyed, seed: int
+) -> None:
+    found = group_synthetic.crowd(name, groups, channel.inner, np.random.default_rng(seed), size=40)
     rng = np.random.default_rng(seed)
     sample = [group_synthetic.values(name, mean, groups, rng, 40) for mean in group_synthetic.group_means(groups)]
-    direct = statistics(sample[:2], group_piecewise("0.5", "4"))
+    direct = statistics(sample[:2], channel)
     for each in ("mean", "spread", "noise"):
         assert getattr(found, each)[:2] == pytest.approx(getattr(direct, each), abs=1e-7)
     assert np.abs(found.mean).max() <= 1

@@ -36,6 +36,8 @@ from sottovoce.protocols.ranges.trimmed import TrimmedMeanRounds
 from sottovoce.protocols.shares.parities import ParityBlocks
 from sottovoce.protocols.shares.personal import PersonalBudgetShares
 from sottovoce.protocols.simulate import rounds
+from sottovoce.protocols.words.pem import PEM
+from sottovoce.protocols.words.verified import VerifiedWords
 from tests.each import for_each
 
 RANGE, WIDE = sv.Interval(-1, 1), sv.Interval(-50_000, 50_000)
@@ -105,6 +107,8 @@ NESTED: dict[str, tuple[Protocol, Any]] = {
         ),
         WHOLE,
     ),
+    "PEM": (PEM(sv.Words("abc", 4), 6, 2, 600, candidates=40), ["ab", "cabb", "a"] * 200),
+    "VerifiedWords": (VerifiedWords(sv.Words("abc", 4), 6, 600, deny=["bb"]), ["ab", "cabb", "a"] * 200),
     "AHEAD": (AHEAD(PAIRS, 2, len(ROWS)), ROWS),
     "CopulaRounds": (CopulaRounds(PAIRS, 2, len(ROWS), buckets=8, ranks=2), ROWS),
     "CopulaRounds, one": (CopulaRounds(PAIRS, 2, len(ROWS), buckets=8, ranks=2, rounds=1), ROWS),

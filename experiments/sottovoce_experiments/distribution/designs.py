@@ -22,8 +22,8 @@ from sottovoce_experiments.picture import Picture
 PAGE = Page(
     "results/designed-distributions.md",
     "# Designed channels for a distribution, measured\n\n"
-    "Written by `sottovoce reproduce distribution-designs --pages docs` and `sottovoce reproduce distribution-waves\n"
-    "--pages docs`. What the methods are is on the page"
+    "Written by `sottovoce reproduce distribution-designs --pages docs`, `distribution-waves` and `ordinal-designs`\n"
+    "likewise. What the methods are is on the page"
     " [Designed distributions](../methods/designed-distributions.md).\n",
 )
 # How each method is asked for; randomized response is a mechanism for shares.

@@ -51,18 +51,25 @@ def group_means(groups: int) -> Floats:
     return np.linspace(-1, 1, groups + 2)[1:-1]
 
 
-def crowd(name: str, groups: int, inner: Channel, rng: np.random.Generator, size: int = SIZE) -> GroupMoments:
-    """The moments of a sample of a data set, for readings of an inner channel.
+def crowd(
+    name: str, groups: int, inner: Channel, rng: np.random.Generator, size: int | Sequence[int] = SIZE
+) -> GroupMoments:
+    """The moments of a sample of a data set, for readings of an inner channel; groups of one size, or of several.
 
     On the grid of a window the mean square of a reading is a quadratic function of the value; between two grid points,
     where a value is rounded to either, it is linear: the quadratic plus its first coefficient times step**2 f (1 - f).
     """
-    step = float(need(inner, Rounded).rounding.step)
-    low, middle, high = (float(need(inner, Numeric).moments(Fraction(x))[1]) for x in (-1, 0, 1))
-    rows = [_statistics(values(name, mean, groups, rng, size), step) for mean in group_means(groups)]
+    grid, sizes = need(inner, Rounded).rounding, np.broadcast_to(size, groups)
+    near = Fraction(2 * (grid.steps // 2), grid.steps) - 1  # the grid point at the middle, or below it
+    low, third, high = (float(need(inner, Numeric).moments(x)[1]) for x in (Fraction(-1), near, Fraction(1)))
+    level, slope = (low + high) / 2, (high - low) / 2
+    # With one step the mean square is linear on the whole range.
+    bend = (level + slope * float(near) - third) / float(1 - near**2) if grid.steps > 1 else 0.0
+    samples = zip(group_means(groups), sizes, strict=True)
+    rows = [_statistics(values(name, mean, groups, rng, int(many)), float(grid.step)) for mean, many in samples]
     mean, square, rounding = np.array(rows).T
-    second = middle + (high - low) / 2 * mean + ((high + low) / 2 - middle) * (square + rounding)
-    return GroupMoments(np.array(float(size)), mean, square - mean**2, second - square)
+    second = level - bend + slope * mean + bend * (square + rounding)
+    return GroupMoments(np.asarray(sizes, np.float64), mean, square - mean**2, second - square)
 
 
 def _statistics(sample: Floats, step: float) -> tuple[float, float, float]:

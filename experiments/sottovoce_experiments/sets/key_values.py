@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ from sottovoce_experiments.sets.designs import PAGE
 
 LEVEL = 0.95
 METHODS = ("key-mask", "key-cells", "key-options", "pckv-grr", "privkv")
+UNARY = "PCKV-UE, by formula"
 SHAPES = ((10, 3), (100, 5), (100, 10), (1_000, 10))  # keys, most
 EPSILONS = (1.0, 2.0, 4.0)
 BAR = 45.0  # n times the variance of the share of a rare key, for 100 keys of which people hold 10, at epsilon 1
@@ -36,7 +38,21 @@ def variances(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
         rare = np.full(point["keys"], 1e-12), np.full(point["keys"], 3.0)
         joint = at_truth(subject, rare, 1).covariance(Target.POPULATION)[0]
         rows.append({"method": method, "share": float(joint[0, 0]), "sum": float(joint[1, 1])})
-    return rows
+    return [*rows, {"method": UNARY, **of_unary(point["most"], point["epsilon"])}]
+
+
+def of_unary(most: int, epsilon: float) -> dict[str, float]:
+    """The same of PCKV-UE with its published parameters: the state of each key, where one key of those held is drawn.
+
+    A key that is not drawn has an end with b = 2 / (e**epsilon + 3), a fair one; the key that is drawn has one with
+    a = 1/2, its own with e**epsilon / (e**epsilon + 1).
+    """
+    odds = math.exp(epsilon)
+    own, other, gap = 0.5, 2 / (odds + 3), (odds - 1) / (odds + 1)
+    return {
+        "share": most**2 * other * (1 - other) / (own - other) ** 2,
+        "sum": most**2 * other / (own * gap) ** 2,
+    }
 
 
 def variances_summary(rows: Sequence[Row]) -> list[str]:
@@ -102,7 +118,7 @@ EXPERIMENT = Experiment(
     id="key-value-designs",
     title="Variance of the share of a rare key, and of the sum of its numbers",
     metric="n times the variance, for a key that nobody holds",
-    methods=METHODS,
+    methods=(*METHODS, UNARY),
     grid=((("keys", "most"), SHAPES), ("epsilon", EPSILONS)),
     quick=((("keys", "most"), ((10, 3), (100, 10))), ("epsilon", (1.0,))),
     runs=1,
@@ -116,7 +132,8 @@ EXPERIMENT = Experiment(
         heading="## Keys with numbers",
         text="n times the exact variance of the *share* of a key that nobody holds, and of the *sum* of its numbers, on"
         " the scale from -1 to 1, divided by n. People hold at most *most* of the *keys*. The variance of a mean is"
-        " about that of the sum over the squared share. `key-mask` and `key-cells` spend 45 % of the reports on ends.",
+        " about that of the sum over the squared share. `key-mask` and `key-cells` spend 45 % of the reports on ends."
+        " PCKV-UE is no method of this package: its variances follow from its published parameters.",
         lead=("keys", "most", "epsilon", "method"),
         columns=(PageColumn("share", "share", ".4g"), PageColumn("sum", "sum", ".4g")),
     ),

@@ -33,6 +33,7 @@ PROTOCOLS = {
     "GaussianMeanUnknownSigma": "protocols.gaussian.unknown:GaussianMeanUnknownSigma",
     "HDG": "protocols.boxes.hdg:HDG",
     "HIO": "protocols.boxes.hio:HIO",
+    "PEM": "protocols.words.pem:PEM",
     "ParityBlocks": "protocols.shares.parities:ParityBlocks",
     "PersonalBudgetGroups": "protocols.mean.personal_several:PersonalBudgetGroups",
     "PersonalBudgetMean": "protocols.mean.personal:PersonalBudgetMean",
@@ -50,6 +51,7 @@ PROTOCOLS = {
     "QuantileGradient": "protocols.quantile.gradient:QuantileGradient",
     "QuantileRounds": "protocols.quantile.rounds:QuantileRounds",
     "TrimmedMeanRounds": "protocols.ranges.trimmed:TrimmedMeanRounds",
+    "VerifiedWords": "protocols.words.verified:VerifiedWords",
     "VarianceRounds": "protocols.variance.rounds:VarianceRounds",
 }
 

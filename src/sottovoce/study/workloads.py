@@ -30,6 +30,7 @@ WHY = {
     "square-wave": "good for a smoothed curve, while unbiased shares have to undo the width of the wave",
     "square-wave-discrete": "good for a smoothed curve, while unbiased shares have to undo the width of the wave",
     "general-wave": "slopes hide the ends of the wave, which unbiased shares are read from",
+    "subset-exponential": "neighbouring answers are told apart less than distant ones",
     "laplace-histogram": "there is noise on every bucket",
 }
 

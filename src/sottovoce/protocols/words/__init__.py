@@ -1,0 +1,1 @@
+"""Published protocols for frequent words, in rounds."""
