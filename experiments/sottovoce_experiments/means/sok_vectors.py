@@ -144,7 +144,7 @@ _SAID = (
     " Numbers follow from exact variances: sqrt(2 / pi) times the standard error, which needs nearly normal estimates:"
     " with 100 participants and 32 numbers a coordinate has three reports where one coordinate is sent."
     " The best k is max(1, min(d, floor(epsilon / 2.5))). `designed` is ours, with a k that is best for evenly spread"
-    " answers. Numbers of the table are multiplied by 1,000."
+    " answers. Splitting n is the same law as k = 1, whose line hides it. Numbers of the table are multiplied by 1,000."
 )
 
 
@@ -156,7 +156,7 @@ def _figure(number: int, title: str, people: tuple[int, ...], sizes: tuple[int, 
         rows="vectors",
         where={"d": sizes, "n": people},
         grid={"d": SIZES, "n": PEOPLE, "method": tuple(BUILT), "epsilon": BUDGETS},
-        quick={"d": (2, SHOWN), "n": (100, 1_000), "method": tuple(BUILT)[:-1], "epsilon": (1.0, 4.0, 10.0)},
+        quick={"d": (2, SHOWN), "n": (100, 1_000, 1_000_000), "method": tuple(BUILT)[:-1], "epsilon": (1.0, 4.0, 10.0)},
         picture=Picture("epsilon", "mae", "method", "n" if len(people) > 1 else "d", log="xy"),
         metric="mean absolute error over the range",
         claims=CLAIMS.get(number, ()),
