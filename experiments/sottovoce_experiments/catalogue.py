@@ -23,6 +23,7 @@ MODULES = (
     "hypotheses.power",
     "hypotheses.watched",
     "means.sok",
+    "means.sok_vectors",
     "frequencies.sok",
     "papers.facts",
     "frequencies.decoders",

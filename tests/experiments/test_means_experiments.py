@@ -14,6 +14,7 @@ from sottovoce_experiments.group_means.orders import _means
 from sottovoce_experiments.means.decided import exact_ratios
 from sottovoce_experiments.means.range_others import group_error
 from sottovoce_experiments.means.sok import bimodal, binomial, variances
+from sottovoce_experiments.means.sok_vectors import EUCLID, noise
 
 pytestmark = pytest.mark.slow
 
@@ -71,3 +72,9 @@ def test_a_mean_absolute_error_follows_from_the_variance(method: str, epsilon: f
     means = [float(asked.estimate(asked.tally(asked.privatize(one, seed=i))).value) for i, one in enumerate(held)]
     found = np.abs(np.array(means) - held.mean(axis=1)).mean() / 2
     assert found / np.sqrt(2 / np.pi * noise / 100) == pytest.approx(ratio, abs=0.12)
+
+
+def test_the_variance_in_a_ball_averages_that_of_each_answer() -> None:
+    law, asked = binomial(), sv.mechanism("duchi-l2", sv.Ball(2, 4), epsilon="1.0")
+    each = [float(asked.variance(np.full(4, x), target="sample")[0]) for x in law.values]
+    assert noise(EUCLID, 4, 1.0)[0] == pytest.approx(np.dot(each, law.weights) / 4, rel=1e-6)
