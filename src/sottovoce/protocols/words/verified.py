@@ -72,8 +72,10 @@ class VerifiedWords(Protocol):
     def advance(self, history: History, closing: bool = False) -> Round | Estimates:
         first, *others = (tally for (tally,) in history)
         found = first.mechanism.estimate(first)
+        if closing and not others:
+            return partial({"words": found}, EARLY)
         if not found.labels:
             return {"words": found}
         if not others:
-            return partial({"words": found}, EARLY) if closing else Round((Arm("verify", self.mechanism),))
+            return Round((Arm("verify", self.mechanism),))
         return {"words": others[0].mechanism.estimate(others[0], candidates=found.labels)}
