@@ -83,8 +83,9 @@ def test_a_kind_of_question_in_a_file(table: str, question: Question):
 def test_an_unknown_kind_lists_the_kinds():
     _, (mistake,) = parse_study(changed('ask = "frequency"', 'ask = "shares"'))
     assert mistake.remedy == (
-        'Do you mean "frequency"? Ask one of "frequency", "set-shares", "ranking", "mean", "variance", "group-mean",'
-        ' "table", "distribution", "cdf", "range", "quantile", "circular-mean", "boxes", "key-means", "median".'
+        'Do you mean "frequency"? Ask one of "frequency", "words", "set-shares", "ranking", "mean", "variance",'
+        ' "group-mean", "table", "distribution", "cdf", "range", "quantile", "circular-mean", "boxes", "key-means",'
+        ' "median".'
     )
 
 

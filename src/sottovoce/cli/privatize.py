@@ -278,7 +278,8 @@ def _planned(asked: AskedFor, domain: Domain) -> Chosen:
 
     def reason(n: int) -> str:
         error = f"; expect a standard error of {best.std_error / n**0.5:.3g} for {choice.measure}" if n else ""
-        return f"The plan chose {best.method}: {best.reason.rstrip('.')}{error}."
+        why, *_ = best.reason.removesuffix(".").split(". ")  # sentences after the first are about names
+        return f"The plan chose {best.method}: {why}{error}."
 
     return Chosen(best.mechanism, reason)
 

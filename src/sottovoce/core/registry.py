@@ -209,7 +209,7 @@ def names(question: type[Question] | None = None) -> list[str]:
 
     Examples:
         >>> sv.names(sv.Mean)[:3]
-        ['bernoulli', 'nprr', 'three-output']
+        ['bernoulli', 'bernoulli-memo', 'nprr']
 
     See also:
         `mechanism` builds one, `plan` compares them.
