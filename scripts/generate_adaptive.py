@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +27,16 @@ HOSTILE_RUNS = 10
 ALL = {**laws(), **hostile()}
 
 
+@cache
+def one_round_names() -> list[str]:
+    """Every mechanism for a mean that keeps no memo: a memo is for many reports of one device."""
+    return [name for name in sv.names(sv.Mean) if sv.mechanism(name, RANGE, epsilon=1).claimed_forever is None]
+
+
 def one_round(law: sv.Prior, epsilon: str) -> dict[str, float]:
     """The variance of one report of each one-round mechanism with the spread of the answers, exactly."""
-    return {name: spread(sv.mechanism(name, RANGE, epsilon=epsilon), law) for name in sv.names(sv.Mean)}
+    built = (sv.mechanism(name, RANGE, epsilon=epsilon) for name in one_round_names())
+    return {m.name: spread(m, law) for m in built}
 
 
 def measured(law: str, epsilon: str, n: int, runs: int = RUNS) -> list[Run]:
@@ -40,7 +48,7 @@ def measured(law: str, epsilon: str, n: int, runs: int = RUNS) -> list[Run]:
 
 def errors(n: int) -> Iterator[str]:
     """The table of one number of participants."""
-    names = sv.names(sv.Mean)
+    names = one_round_names()
     yield f"\n### {n:,} participants\n"
     yield f"| law | epsilon | {' | '.join(names)} | **adaptive** | to the best | to `designed` |"
     yield "|---" * (len(names) + 5) + "|"

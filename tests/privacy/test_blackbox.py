@@ -35,7 +35,8 @@ ALPHA = 1e-6  # of each audit here: all of them together raise a false alarm les
 
 
 # --- honest mechanisms ---------------------------------------------------------------------------------------
-MEMOS = ("basic-rappor", "rappor")  # which a device keeps: both of their budgets are audited exactly
+# Which a device keeps: both of their budgets are audited exactly.
+MEMOS = ("basic-rappor", "d-bit-flip-memo", "loloha", "rappor")
 HONEST = [
     (name, size, epsilon)
     for name in (*sv.names(sv.Frequency), "bernoulli", "piecewise")

@@ -42,7 +42,7 @@ from tests.each import for_each
 
 ROWS = ("one-time-rappor", "rappor", "o-rr", "o-rappor", "cms", "hcms", "pcs")  # drawn one participant at a time
 ORACLES = [name for name in sv.names(sv.Frequency) if name != "rr"]  # which takes two categories only
-HASHED = ("olh", "blh", "slh", "rlh", "rws", "d-bit-flip")
+HASHED = ("olh", "blh", "slh", "rlh", "rws", "d-bit-flip", "d-bit-flip-memo")
 JOINT = [name for name in ORACLES if name not in HASHED]
 MEANS = sv.names(sv.Mean)
 
