@@ -27,6 +27,7 @@ VALUES = {
     **{"answer": "yes", "reason": "no", "contact": "Anna", "owner": "Anna", "date": "May"},
     **{"what": "Share", "level": "95 %", "value": "5", "unit": "cm", "text": "Hello.", "part": "Half"},
     **{"some": "2", "most": "3", "none": "none", "rows": "Age", "columns": "town", "first": "bus", "second": "car"},
+    **{"longest": "8", "letters": "a to z"},
 }
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _VOWELS = {

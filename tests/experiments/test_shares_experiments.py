@@ -65,7 +65,7 @@ def test_the_exact_error_of_the_choice_is_within_five_percent(size: int, epsilon
 
 # --- figures of the SoK ----------------------------------------------------------------------------------------------
 def test_the_synthetic_data_is_that_of_table_3() -> None:
-    assert TABLE_3[:2] == (("binomial", 8), ("binomial", 128)) and len(TABLE_3) == 9
+    assert TABLE_3[:2] == (("binomial", 8), ("binomial", 128)) and len(TABLE_3) == 8
     for kind, size in TABLE_3:
         shares = shares_of(kind, size)
         assert shares.sum() == pytest.approx(1) and len(shares) == size
@@ -76,17 +76,20 @@ def test_the_synthetic_data_is_that_of_table_3() -> None:
 
 
 def test_figures_of_the_sok_are_found_and_errors_fall_with_epsilon_and_participants() -> None:
-    assert [one.id for one in matching("sok-figure-*")] == [f"sok-figure-{n}" for n in (4, 6, 14, 15, 16)]
+    assert {f"sok-figure-{n}" for n in (4, 6, 14, 15, 16)} <= {one.id for one in matching("sok-figure-*")}
     figure = find("sok-figure-4")
 
-    def row(method: str, n: int, epsilon: float) -> Row:
-        return compute(figure, {"n": n, "method": method, "epsilon": epsilon}, 8, 0)[0]
+    def row(method: str, n: int, epsilon: float, seed: int = 0) -> Row:
+        return compute(figure, {"n": n, "method": method, "epsilon": epsilon}, 8, seed)[0]
 
     for method in ("oue", "olh"):  # whose published curves level off, or rise again
         errors = [row(method, 10_000, epsilon)["mse"] for epsilon in (0.5, 2.0, 6.0)]
         assert errors == sorted(errors, reverse=True) and errors[0] > 20 * errors[-1]
     assert row("hrr", 1_000, 1.0)["mse"] > 5 * row("hrr", 100_000, 1.0)["mse"]  # published: the same for all n
-    few = {method: row(method, 1_000, 0.5)["mse"] for method in ("grr", "grr, small-sample")}
+    few = {
+        method: sum(row(method, 1_000, 0.5, seed)["mse"] for seed in range(6))  # two runs each, with the correction
+        for method in ("grr", "grr, small-sample")
+    }
     assert few["grr, small-sample"] < few["grr"]
     (by_size,) = compute(find("sok-figure-16"), {"k": 16, "n": 1_000, "method": "subset", "epsilon": 1.0}, 4, 0)
     assert by_size["variance"] > 0 and by_size["mse"] > 0
