@@ -27,6 +27,8 @@ OUTPUTS = (
         "half-sets",
         "one-bit",
         "compression",
+        "bernoulli-memo",
+        "subset-exponential",
     ),
 )
 MASKS = ("sue", "oue", "unary", "the", "rue", "urap")

@@ -17,10 +17,11 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.core.channel import Contrast, Rates
+from sottovoce.tally.laws import law_row
 from sottovoce.testing.coverage import contrast_law, coverage, support_law
 from sottovoce_experiments.catalogue import find, matching
 from sottovoce_experiments.coverage.declared.distributions import FromTo, Unwarned
-from sottovoce_experiments.coverage.declared.studies import ORACLES, SHARES, SIZES
+from sottovoce_experiments.coverage.declared.studies import MEANS, ORACLES, SHARES, SIZES
 from sottovoce_experiments.experiment import Experiment, Row
 from sottovoce_experiments.page import Page, PageColumn, Section, rewritten, sections
 from sottovoce_experiments.runner import Job, compute
@@ -79,6 +80,16 @@ def test_coverage_on_the_whole_grid(name: str, size: int, epsilon: float) -> Non
     assert section_of(SHARES).markdown(rows).splitlines()[7:] == [
         line for line in page if line.startswith(f"| {name} | {size} | {epsilon:g} |")
     ]
+
+
+def test_every_mean_without_a_memo_is_studied() -> None:
+    built = [sv.mechanism(name, sv.Interval(-1, 1), epsilon=1) for name in sv.names(sv.Mean)]
+    assert set(MEANS) == {m.name for m in built if m.claimed_forever is None}
+    memo, single = (
+        sv.mechanism(name, sv.Interval(-1, 1), epsilon=1).channel for name in ("bernoulli-memo", "bernoulli")
+    )
+    for code in (0, memo.inputs // 2, memo.inputs - 1):
+        assert law_row(memo, code) == pytest.approx(law_row(single, code), rel=1e-9)
 
 
 def test_a_wrong_rate_is_noticed() -> None:

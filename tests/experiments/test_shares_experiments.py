@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sottovoce.core.channel import Cohorts, PoolMap
 from sottovoce.core.channel.facets import rates_of
 from sottovoce.core.errors import ParameterError
 from sottovoce.estimate.frequency.intervals.misses import SHARES as SHARES_TRIED
@@ -143,7 +145,17 @@ def test_every_oracle_with_intervals_is_studied() -> None:
     """By itself, or by one with the same two rates at every size and budget."""
     studied = {*ORACLES, *SAME_LAW, *(name for name, *_ in COHORTS)}
     # rr is grr of two values; d-bit-flip, given how many are asked, is sue (estimate/frequency/test_asked_codes.py)
-    assert studied == {*sv.names(sv.Frequency)} - {"rr", "d-bit-flip"}
+    assert studied == {*sv.names(sv.Frequency)} - {"rr", "d-bit-flip", "d-bit-flip-memo", "loloha"}
+    for size, epsilon in product(
+        (16, 1024), BUDGETS
+    ):  # one report from a memo: as d-bit-flip, and olh with as many values
+        domain = sv.Integers(0, size - 1)
+        memo, hashed = (sv.mechanism(name, domain, epsilon=epsilon).channel for name in ("d-bit-flip-memo", "loloha"))
+        bits = sv.mechanism("d-bit-flip", domain, epsilon=epsilon).channel
+        assert isinstance(hashed, Cohorts) and isinstance(hashed.map, PoolMap)
+        local = sv.mechanism("olh", domain, epsilon=epsilon, g=hashed.map.g).channel
+        for own, same in ((memo, bits), (hashed, local)):
+            assert list(map(float, rates_of(own))) == pytest.approx(list(map(float, rates_of(same))), rel=1e-12)
     for name, other in SAME_LAW.items():
         for size in SIZES:
             for epsilon in BUDGETS:

@@ -72,7 +72,8 @@ SHARES = study(
 )
 
 # --- means ---------------------------------------------------------------------------------------------------------
-MEANS = tuple(names(Mean))
+MEMOS = ("bernoulli-memo",)  # kept by devices, for many reports; a single one has the law of `bernoulli`
+MEANS = tuple(name for name in names(Mean) if name not in MEMOS)
 MEAN_EPSILON = 1.0
 MEAN_CROWDS: dict[str, tuple[float, ...]] = {
     "all 0.9": (0.9,),
