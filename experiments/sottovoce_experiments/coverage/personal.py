@@ -131,7 +131,7 @@ def covariances(epsilon: float, n: int, rng: np.random.Generator) -> Found:
 
 @cache
 def _covariances() -> Floats:
-    """Those of the law above, exactly."""
+    """Covariances of the coordinates of an answer, summed over the law of the answers."""
     rows, weights = [], []
     for first in range(11):
         for more in range(3):

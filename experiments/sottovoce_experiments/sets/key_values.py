@@ -42,7 +42,7 @@ def variances(point: Mapping[str, Any], runs: int, seed: int) -> list[Row]:
 
 
 def of_unary(most: int, epsilon: float) -> dict[str, float]:
-    """The same of PCKV-UE with its published parameters: the state of each key, where one key of those held is drawn.
+    """Variances of PCKV-UE with its published parameters: a state for each key, where one of the keys held is drawn.
 
     A key that is not drawn has an end with b = 2 / (e**epsilon + 3), a fair one; the key that is drawn has one with
     a = 1/2, its own with e**epsilon / (e**epsilon + 1).
